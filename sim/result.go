@@ -1,0 +1,84 @@
+package sim
+
+// An Estimate is a Monte Carlo figure with its standard error over replicates.
+// A figure that does not exist has a Reason, and Mean and SE mean nothing.
+type Estimate struct {
+	Mean   float64
+	SE     float64
+	Reason string
+	// Exact is set where the Monte Carlo mean may not be trusted (an infinite
+	// variance): Reason says so and Exact holds the figure to use.
+	Exact *float64
+}
+
+// A Result holds what a run measured, strategy by strategy.
+type Result struct {
+	Batch      int
+	Replicates int
+	Seed       uint64
+	Aggregate  string // AggregateRollout | AggregatePrompt
+	Frontier   float64
+	Strategies []Outcome
+}
+
+// An Outcome holds the figures of one strategy (theory.md, sections 0, 3.2 and
+// 4). All are under signed coding.
+type Outcome struct {
+	Strategy string // normalised spec
+
+	RolloutsPerPrompt Estimate // generated rollouts per prompt of the batch
+	TrainedPerPrompt  Estimate // rollouts in the update per prompt of the batch
+	Rounds            Estimate // sequential rounds of generation
+
+	// Eta is E[sum G u] / (E[sum G] E[u]) over the groups that the update
+	// uses: a ratio of means, its error by the delta method.
+	Eta Estimate
+	// EtaGenerated is the same weight per generated rollout.
+	EtaGenerated Estimate
+	// EtaBatchMean is the mean over batches of the per-batch ratio: another
+	// figure than Eta.
+	EtaBatchMean Estimate
+
+	Signal             Estimate // E[sum G sigma] / E[sum G]
+	SignalPromptMean   Estimate // mean over prompts of sigma
+	SignalRelative     Estimate // Signal over that of the fixed group of the same mean size
+	Ineffective        Estimate // share of rollouts in groups with s = 0 or s = G
+	ZeroVarianceGroups Estimate // share of such groups
+	Progress           Estimate // E[sum G sigma u]/E[sum G] over that of the fixed group of the same mean size (4.6)
+
+	// The fixed group of the same mean size, on the same prompts.
+	FixedSignal             Estimate
+	FixedSignalPromptMean   Estimate
+	FixedIneffective        Estimate
+	FixedZeroVarianceGroups Estimate
+
+	TokensPerPrompt Estimate // generated tokens per prompt; the Token figures need a length law
+	EtaToken        Estimate // reward variance per generated token, relative to equal rollouts for every prompt
+	SignalToken     Estimate // signal per generated token, relative to the fixed group of the same mean size
+
+	GroupSizes []SizeShare
+	Screening  []Screening
+	Allocation []AllocationBin
+}
+
+// A SizeShare is the share of a batch's groups that have a size.
+type SizeShare struct {
+	Size  int
+	Share Estimate
+}
+
+// Screening holds the errors of one cut against the frontier u >= Frontier.
+type Screening struct {
+	Round                   int      // the round after which the cut falls, from 1
+	FalseOmission           Estimate // P(frontier | dropped here)
+	FalseNegative           Estimate // P(dropped here | frontier and still active)
+	FalseNegativeCumulative Estimate // P(dropped by now | frontier)
+}
+
+// An AllocationBin is the mean group of the prompts with Low <= p < High (the
+// last bin includes p = 1).
+type AllocationBin struct {
+	Low, High float64
+	Share     float64 // of the prompts
+	Rollouts  Estimate
+}

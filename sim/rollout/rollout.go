@@ -1,0 +1,77 @@
+// Package rollout holds the vocabulary that strategies, sources and the engine
+// share: prompts, groups of rollouts, the Source that answers requests and the
+// Ledger of costs. It refuses policy: nothing here decides who gets how many.
+package rollout
+
+import "errors"
+
+// A Request asks for N >= 1 further rollouts of prompt X, an index into the
+// batch.
+type Request struct{ X, N int }
+
+// A Batch is what has been seen of a batch of prompts so far: the only view
+// that a strategy gets. All slices have one entry a prompt, in batch order,
+// and belong to the engine: strategies read them and keep no reference.
+type Batch struct {
+	N      []int // rollouts so far, over all rounds
+	S      []int // successes among them
+	Tokens []int // generated tokens; nil where lengths are unknown
+	Round  int   // rounds finished
+}
+
+// Len returns the number of prompts.
+func (b *Batch) Len() int { return len(b.N) }
+
+// A Stream names a stream of random numbers: a source that is reset with the
+// same stream answers the same requests with the same counts.
+type Stream uint64
+
+// A Source answers requests for rollouts. One goroutine uses it at a time.
+//
+// What it answers depends on the stream of the last Reset and on the request
+// alone: the same prompt, first rollout (how many the prompt has had) and
+// count get the same successes, whoever asks and in whatever order, so that
+// strategies meet common random numbers.
+type Source interface {
+	// Reset starts a fresh batch of prompts under the stream and returns its
+	// size, which is the same after every Reset.
+	Reset(stream Stream) (int, error)
+	// Draw fills s[i] with the successes among ask[i].N new rollouts of prompt
+	// ask[i].X, of which first[i] rollouts were drawn before, and, where
+	// tokens is not nil, tokens[i] with their generated tokens. The slices
+	// share one length and belong to the caller. It never reveals a prompt's p.
+	Draw(ask []Request, first, s, tokens []int) error
+}
+
+// A TruthSource is a Source that knows its prompts' success probabilities. The
+// engine reads them for its estimates and hands them to a strategy only if
+// the strategy's capabilities say so.
+type TruthSource interface {
+	Source
+	// Truth returns p of every prompt of the batch, in batch order, valid
+	// until the next Reset; the source owns the slice.
+	Truth() []float64
+}
+
+// A LengthSource is a Source whose rollouts have lengths.
+type LengthSource interface {
+	Source
+	// MeanTokens returns the mean tokens of one rollout of every prompt of the
+	// batch, in batch order, valid until the next Reset, or nil where lengths
+	// are unknown; the source owns the slice.
+	MeanTokens() []float64
+}
+
+// A Ledger counts what a batch has cost.
+type Ledger struct {
+	Generated       int // rollouts generated, selection and fresh ones alike
+	Selection       int // of these, generated to choose and not trained on
+	Trained         int // rollouts in groups that the update uses
+	GeneratedTokens int // 0 where lengths are unknown
+	TrainedTokens   int
+	Rounds          int // sequential rounds of generation
+}
+
+// ErrNoRewards is wrapped by errors of laws that have no rewards: an unbounded
+// reward variance is no variance of a binary reward.
+var ErrNoRewards = errors.New("this law has no rewards")

@@ -1,0 +1,72 @@
+// Package strategy decides who gets how many rollouts, one file a strategy and
+// one conformance test for all. It refuses to know where rewards come from.
+package strategy
+
+import (
+	"math/rand/v2"
+
+	"vigorlab/sim/rollout"
+)
+
+// A Strategy allocates the rollouts of one batch, round by round. One
+// goroutine uses it at a time. It sees outcomes only: counts and tokens, never
+// a success probability (but see TruthSeer).
+type Strategy interface {
+	// Spec returns the normalised spec, which parses to the same strategy.
+	Spec() string
+	// Start begins a fresh batch of the given size >= 1 and fails where the
+	// strategy cannot run on it.
+	Start(batch int) error
+	// Next appends the requests of the next round to ask and returns it, each
+	// prompt at most once; a round without requests ends the batch. It draws
+	// only from r, which belongs to this strategy and replicate.
+	Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request
+	// Update says, after the last round, what the policy update uses.
+	Update() Update
+}
+
+// An Update names the rollouts that a policy update uses.
+type Update struct {
+	// Prompts lists the batch indices of the groups that are trained on; nil
+	// stands for all. The strategy owns the slice, valid until Start.
+	Prompts []int
+	// Fresh asks for groups of the same sizes, drawn anew and charged apart,
+	// in place of the rollouts that chose the prompts.
+	Fresh bool
+}
+
+// A TruthSeer is a strategy that ranks by the truth, as the control
+// select=truth does. Its capabilities must say so.
+type TruthSeer interface {
+	Strategy
+	// SeeTruth is called after Start with every prompt's success probability;
+	// the slice belongs to the engine.
+	SeeTruth(p []float64)
+}
+
+// Capabilities say what a strategy can do and what it needs.
+type Capabilities struct {
+	FirstEpoch  bool `json:"first_epoch"`  // works without any history
+	History     bool `json:"history"`      // learns across steps
+	Embeddings  bool `json:"embeddings"`   // needs prompt embeddings
+	ChangesLoss bool `json:"changes_loss"` // reweights the update
+	ExactBudget bool `json:"exact_budget"` // spends a budget known beforehand
+	Truth       bool `json:"truth"`        // is handed the true success probabilities
+}
+
+// Info describes a strategy as data.
+type Info struct {
+	Name         string       `json:"name"`
+	Parameters   []Parameter  `json:"parameters"`
+	Capabilities Capabilities `json:"capabilities"`
+	Provenance   string       `json:"provenance"` // paper | code | reconstruction | own
+	Source       string       `json:"source"`     // where its rule was read
+}
+
+// A Parameter is one key of a spec.
+type Parameter struct {
+	Name    string `json:"name"`
+	Default string `json:"default"` // "" where it must be given
+	Range   string `json:"range"`
+	Doc     string `json:"doc"`
+}
