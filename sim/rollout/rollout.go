@@ -3,7 +3,11 @@
 // Ledger of costs. It refuses policy: nothing here decides who gets how many.
 package rollout
 
-import "errors"
+import (
+	"errors"
+
+	"vigorlab/sim/stream"
+)
 
 // A Request asks for N >= 1 further rollouts of prompt X, an index into the
 // batch.
@@ -22,20 +26,16 @@ type Batch struct {
 // Len returns the number of prompts.
 func (b *Batch) Len() int { return len(b.N) }
 
-// A Stream names a stream of random numbers: a source that is reset with the
-// same stream answers the same requests with the same counts.
-type Stream uint64
-
 // A Source answers requests for rollouts. One goroutine uses it at a time.
 //
-// What it answers depends on the stream of the last Reset and on the request
+// What it answers depends on the key of the last Reset and on the request
 // alone: the same prompt, first rollout (how many the prompt has had) and
 // count get the same successes, whoever asks and in whatever order, so that
 // strategies meet common random numbers.
 type Source interface {
-	// Reset starts a fresh batch of prompts under the stream and returns its
+	// Reset starts a fresh batch of prompts under the key and returns its
 	// size, which is the same after every Reset.
-	Reset(stream Stream) (int, error)
+	Reset(key stream.Key) (int, error)
 	// Draw fills s[i] with the successes among ask[i].N new rollouts of prompt
 	// ask[i].X, of which first[i] rollouts were drawn before, and, where
 	// tokens is not nil, tokens[i] with their generated tokens. The slices
