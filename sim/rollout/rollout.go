@@ -4,6 +4,7 @@
 package rollout
 
 import (
+	"context"
 	"errors"
 
 	"vigorlab/sim/stream"
@@ -40,7 +41,8 @@ type Source interface {
 	// ask[i].X, of which first[i] rollouts were drawn before, and, where
 	// tokens is not nil, tokens[i] with their generated tokens. The slices
 	// share one length and belong to the caller. It never reveals a prompt's p.
-	Draw(ask []Request, first, s, tokens []int) error
+	// It fails rather than answer in part, and stops when ctx ends.
+	Draw(ctx context.Context, ask []Request, first, s, tokens []int) error
 }
 
 // A TruthSource is a Source that knows its prompts' success probabilities. The

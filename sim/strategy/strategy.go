@@ -14,6 +14,8 @@ import (
 type Strategy interface {
 	// Spec returns the normalised spec, which parses to the same strategy.
 	Spec() string
+	// Capabilities says what this strategy, with its parameters, can and needs.
+	Capabilities() Capabilities
 	// Start begins a fresh batch of the given size >= 1 and fails where the
 	// strategy cannot run on it.
 	Start(batch int) error
@@ -35,8 +37,16 @@ type Update struct {
 	Fresh bool
 }
 
-// A TruthSeer is a strategy that ranks by the truth, as the control
-// select=truth does. Its capabilities must say so.
+// A Budgeter is a strategy whose capabilities say exact_budget.
+type Budgeter interface {
+	Strategy
+	// Budget returns the rollouts that choosing costs on a batch of the given
+	// size, fresh ones (Update.Fresh) left out.
+	Budget(batch int) int
+}
+
+// A TruthSeer is a strategy that can rank by the truth, as the control
+// select=truth does. It is handed the truth only if its capabilities say so.
 type TruthSeer interface {
 	Strategy
 	// SeeTruth is called after Start with every prompt's success probability;

@@ -1,0 +1,91 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"vigorlab/distributions"
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/stream"
+)
+
+// Synthetic draws fresh prompts from a law at every Reset and answers with
+// binomial counts.
+type Synthetic struct {
+	law     distributions.Law
+	lengths *distributions.LengthLaw // nil where lengths are unknown
+	p       []float64
+	tokens  []float64 // mean tokens a rollout, nil where lengths is
+	draws   stream.Key
+	gen     *stream.Generator
+}
+
+var (
+	_ rollout.TruthSource  = (*Synthetic)(nil)
+	_ rollout.LengthSource = (*Synthetic)(nil)
+)
+
+// NewSynthetic returns a source of batches of batch >= 1 prompts from law,
+// with rollouts of random length where lengths is not nil.
+func NewSynthetic(law distributions.Law, lengths *distributions.LengthLaw, batch int) (*Synthetic, error) {
+	if batch < 1 {
+		return nil, fmt.Errorf("batch = %d, want at least 1", batch)
+	}
+	if law == nil {
+		return nil, fmt.Errorf("an unbounded reward variance belongs to no success probability, give max=1 or less: %w", rollout.ErrNoRewards)
+	}
+	s := &Synthetic{law: law, lengths: lengths, p: make([]float64, batch), gen: stream.NewGenerator(0)}
+	if lengths != nil {
+		s.tokens = make([]float64, batch)
+	}
+	return s, nil
+}
+
+// Reset implements rollout.Source.
+func (s *Synthetic) Reset(key stream.Key) (int, error) {
+	s.gen.Reset(key.Named("difficulty"))
+	for x := range s.p {
+		s.p[x] = s.law.Rand(s.gen.Rand)
+	}
+	for x := range s.tokens {
+		s.tokens[x] = s.lengths.Mean(s.p[x])
+	}
+	s.draws = key.Named("rollouts")
+	return len(s.p), nil
+}
+
+// Truth implements rollout.TruthSource.
+func (s *Synthetic) Truth() []float64 { return s.p }
+
+// MeanTokens implements rollout.LengthSource.
+func (s *Synthetic) MeanTokens() []float64 { return s.tokens }
+
+// Draw implements rollout.Source.
+func (s *Synthetic) Draw(_ context.Context, ask []rollout.Request, first, got, tokens []int) error {
+	drawCounts(s.draws, s.p, ask, first, got)
+	if tokens == nil {
+		return nil
+	}
+	for i, a := range ask {
+		s.gen.Reset(groupKey(s.draws, first[i], a.N).Named("tokens").With(uint64(a.X)))
+		tokens[i] = 0
+		for range a.N {
+			tokens[i] += s.lengths.Rand(s.p[a.X], s.gen.Rand)
+		}
+	}
+	return nil
+}
+
+// drawCounts answers requests with binomial counts. Requests of one round
+// mostly share first and n, so their common key is derived once.
+func drawCounts(key stream.Key, p []float64, ask []rollout.Request, first, got []int) {
+	var group stream.Key
+	lastFirst, lastN := -1, -1
+	for i, a := range ask {
+		if first[i] != lastFirst || a.N != lastN {
+			lastFirst, lastN = first[i], a.N
+			group = groupKey(key, lastFirst, lastN)
+		}
+		got[i] = binomial(group, a.X, a.N, p[a.X])
+	}
+}

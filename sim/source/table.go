@@ -1,0 +1,163 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"vigorlab/distributions/table"
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/stream"
+)
+
+// The ways to draw rollouts from a recorded prompt with s successes in n.
+const (
+	DrawReplacement = "replacement" // each rollout succeeds with probability s/n
+	DrawWithout     = "without"     // the recorded rollouts in a random order, at most n
+	DrawPosterior   = "posterior"   // p drawn anew from Beta(s+1/2, n-s+1/2) for every batch (Jeffreys' prior)
+)
+
+// Draws lists the ways to draw.
+func Draws() []string { return []string{DrawReplacement, DrawWithout, DrawPosterior} }
+
+// Table answers with the recorded outcomes of a table.
+type Table struct {
+	table    *table.Table
+	draw     string
+	resample stream.Key // bootstrap sample of the prompts; 0 is the table itself
+
+	rows   []int     // the prompts of the (resampled) table, then shuffled
+	batch  int       // the first batch of them make the batch
+	p      []float64 // success probabilities of the batch
+	tokens []float64 // mean tokens a rollout, nil where the table has none
+	draws  stream.Key
+	gen    *stream.Generator
+}
+
+var (
+	_ rollout.TruthSource  = (*Table)(nil)
+	_ rollout.LengthSource = (*Table)(nil)
+)
+
+// NewTable returns a source of batches of batch prompts of t, drawn without
+// replacement at every Reset; batch 0 stands for the whole table. draw is one
+// of Draws.
+func NewTable(t *table.Table, draw string, batch int) (*Table, error) {
+	if batch < 0 || batch > len(t.Rows) {
+		return nil, fmt.Errorf("batch = %d, want a whole number in [1, %d], the prompts of %s, or all", batch, len(t.Rows), t.Name)
+	}
+	switch draw {
+	case DrawReplacement, DrawWithout, DrawPosterior:
+	default:
+		return nil, fmt.Errorf("draw = %s, want one of %v", draw, Draws())
+	}
+	if batch == 0 {
+		batch = len(t.Rows)
+	}
+	s := &Table{table: t, draw: draw, rows: make([]int, len(t.Rows)), batch: batch, p: make([]float64, batch), gen: stream.NewGenerator(0)}
+	if t.HasTokens {
+		s.tokens = make([]float64, batch)
+	}
+	return s, nil
+}
+
+// Resample makes every later batch come from a bootstrap sample of the
+// prompts, named by key: as many prompts as the table has, drawn with
+// replacement. The key 0 stands for the table itself.
+func (s *Table) Resample(key stream.Key) { s.resample = key }
+
+// Reset implements rollout.Source. A batch of the whole table keeps its order.
+func (s *Table) Reset(key stream.Key) (int, error) {
+	s.chooseRows(key)
+	for x := range s.p {
+		row := s.table.Rows[s.rows[x]]
+		s.p[x] = float64(row.S) / float64(row.N)
+		if s.draw == DrawPosterior {
+			s.gen.Reset(key.Named("posterior").With(uint64(x)))
+			s.p[x] = distuv.Beta{Alpha: float64(row.S) + 0.5, Beta: float64(row.N-row.S) + 0.5, Src: s.gen.Rand}.Rand()
+		}
+	}
+	for x := range s.tokens {
+		s.tokens[x] = s.table.Rows[s.rows[x]].Tokens
+	}
+	s.draws = key.Named("rollouts")
+	return s.batch, nil
+}
+
+// chooseRows fills the first batch entries of s.rows.
+func (s *Table) chooseRows(key stream.Key) {
+	for i := range s.rows {
+		s.rows[i] = i
+		if s.resample != 0 {
+			s.rows[i] = scale(s.resample.Bits(uint64(i)), len(s.rows))
+		}
+	}
+	if s.batch == len(s.rows) {
+		return
+	}
+	order := key.Named("batch")
+	for i := range s.batch { // Fisher-Yates, as far as needed
+		j := i + scale(order.Bits(uint64(i)), len(s.rows)-i)
+		s.rows[i], s.rows[j] = s.rows[j], s.rows[i]
+	}
+}
+
+// Truth implements rollout.TruthSource: s/n, or the drawn p for
+// draw=posterior.
+func (s *Table) Truth() []float64 { return s.p }
+
+// MeanTokens implements rollout.LengthSource.
+func (s *Table) MeanTokens() []float64 { return s.tokens }
+
+// Draw implements rollout.Source. Without replacement, asking a prompt for
+// more than it has recorded is an error that names the prompt and both numbers.
+// A recorded prompt has one mean length, so a group's tokens are that times
+// its rollouts, rounded.
+func (s *Table) Draw(_ context.Context, ask []rollout.Request, first, got, tokens []int) error {
+	if s.draw == DrawWithout {
+		if err := s.drawWithout(ask, first, got); err != nil {
+			return err
+		}
+	} else {
+		drawCounts(s.draws, s.p, ask, first, got)
+	}
+	if tokens != nil {
+		for i, a := range ask {
+			tokens[i] = int(s.tokens[a.X]*float64(a.N) + 0.5)
+		}
+	}
+	return nil
+}
+
+// drawWithout walks a random permutation of each prompt's recorded outcomes:
+// the i-th outcome is a success with probability (successes left)/(n-i).
+func (s *Table) drawWithout(ask []rollout.Request, first, got []int) error {
+	for i, a := range ask {
+		row := s.table.Rows[s.rows[a.X]]
+		if end := first[i] + a.N; end > row.N {
+			return fmt.Errorf("prompt %s: %d rollouts asked, but %s has %d recorded; draw with replacement or choose smaller groups",
+				row.PromptID, end, s.table.Name, row.N)
+		}
+		order := s.draws.With(uint64(a.X))
+		left := row.S
+		for j := range first[i] + a.N {
+			if j == first[i] {
+				got[i] = left
+			}
+			if scale(order.Bits(uint64(j)), row.N-j) < left {
+				left--
+			}
+		}
+		got[i] -= left
+	}
+	return nil
+}
+
+// scale maps 64 uniform bits to a whole number in [0, n), with a bias below
+// n/2^64.
+func scale(b uint64, n int) int {
+	hi, _ := bits.Mul64(b, uint64(n))
+	return int(hi)
+}

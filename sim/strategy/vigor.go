@@ -1,0 +1,197 @@
+package strategy
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/schedule"
+)
+
+// Vigor starts with few rollouts for every prompt and gives more, round by
+// round, to the fraction alpha with the highest observed reward variance
+// (VIGOR, as stated in arXiv 2607.22002; theory.md, section 1). The options
+// that the paper leaves open are those of schedule.Vigor.
+//
+// Prompts that are still active have had the same number n of rollouts, so
+// ranking by the integer s(n-s) is ranking by min(s, n-s): no floating-point
+// variance, ddof or reward coding can change it.
+type Vigor struct {
+	plan     schedule.Vigor
+	rollouts []int // m_1..m_T
+
+	kept    []int     // n_1..n_T for the batch of the last Start
+	active  []int     // prompts that the next round asks, in batch order
+	level   []int     // rank level of every active prompt, high is kept
+	count   []int     // prompts at every level
+	u       []float64 // true variances, for select=truth
+	byTruth []float64 // scratch: the distinct levels of u
+}
+
+var (
+	_ Budgeter  = (*Vigor)(nil)
+	_ TruthSeer = (*Vigor)(nil)
+)
+
+// NewVigor returns VIGOR with the given parameters. It fails where a parameter
+// is out of range, a round would ask a part of a rollout, or a group would
+// pass schedule.MaxGroup.
+func NewVigor(plan schedule.Vigor) (*Vigor, error) {
+	m, err := plan.Rollouts()
+	if err != nil {
+		return nil, err
+	}
+	return &Vigor{plan: plan, rollouts: m}, nil
+}
+
+// Plan returns the parameters.
+func (v *Vigor) Plan() schedule.Vigor { return v.plan }
+
+// Spec implements Strategy.
+func (v *Vigor) Spec() string {
+	p := v.plan
+	return fmt.Sprintf("vigor:m0=%d,rounds=%d,alpha=%v,gamma=%v,ties=%s,cut=%s,select=%s,update=%s,reuse=%t",
+		p.M0, p.Rounds, p.Alpha, p.Gamma, p.Ties, p.Cut, p.Select, p.Update, p.Reuse)
+}
+
+// Capabilities implements Strategy. Only select=truth is handed the truth.
+func (v *Vigor) Capabilities() Capabilities {
+	return Capabilities{FirstEpoch: true, ExactBudget: true, Truth: v.plan.Select == schedule.SelectTruth}
+}
+
+// Start implements Strategy.
+func (v *Vigor) Start(batch int) error {
+	if len(v.kept) == 0 || v.kept[0] != batch {
+		v.kept = v.plan.Active(batch)
+	}
+	v.active = v.active[:0]
+	for x := range batch {
+		v.active = append(v.active, x)
+	}
+	return nil
+}
+
+// SeeTruth implements TruthSeer. The engine calls it for select=truth alone.
+func (v *Vigor) SeeTruth(p []float64) {
+	v.u = v.u[:0]
+	for _, p := range p {
+		v.u = append(v.u, trueVariance(p))
+	}
+}
+
+// Budget implements Budgeter.
+func (v *Vigor) Budget(batch int) int {
+	total := 0
+	for t, n := range v.plan.Active(batch) {
+		total += v.rollouts[t] * n
+	}
+	return total
+}
+
+// Next cuts the active prompts after every round but the last and asks the
+// rest for the next round's rollouts.
+func (v *Vigor) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
+	if b.Round == len(v.rollouts) {
+		return ask
+	}
+	if b.Round > 0 && v.kept[b.Round] < len(v.active) {
+		v.cut(v.kept[b.Round], v.rank(b), r)
+	}
+	for _, x := range v.active {
+		ask = append(ask, rollout.Request{X: x, N: v.rollouts[b.Round]})
+	}
+	return ask
+}
+
+// Update implements Strategy.
+func (v *Vigor) Update() Update {
+	u := Update{Fresh: !v.plan.Reuse}
+	if v.plan.Update == schedule.UpdateSurvivors {
+		u.Prompts = v.active
+	}
+	return u
+}
+
+// rank fills v.level for the active prompts and returns the number of levels.
+func (v *Vigor) rank(b *rollout.Batch) int {
+	v.level = v.level[:0]
+	switch v.plan.Select {
+	case schedule.SelectRandom:
+		for range v.active {
+			v.level = append(v.level, 0)
+		}
+		return 1
+	case schedule.SelectTruth:
+		return v.rankByTruth()
+	}
+	for _, x := range v.active {
+		v.level = append(v.level, min(b.S[x], b.N[x]-b.S[x]))
+	}
+	return b.N[v.active[0]]/2 + 1
+}
+
+// rankByTruth gives equal true variances equal levels.
+func (v *Vigor) rankByTruth() int {
+	v.byTruth = v.byTruth[:0]
+	for _, x := range v.active {
+		v.byTruth = append(v.byTruth, v.u[x])
+	}
+	slices.Sort(v.byTruth)
+	v.byTruth = slices.Compact(v.byTruth)
+	for _, x := range v.active {
+		l, _ := slices.BinarySearchFunc(v.byTruth, v.u[x], cmp.Compare[float64])
+		v.level = append(v.level, l)
+	}
+	return len(v.byTruth)
+}
+
+// cut keeps the keep active prompts of the highest levels, in batch order, by
+// a counting selection. In the level that the cut splits it keeps each prompt
+// with the same probability (ties=random) or the earlier ones (ties=index).
+func (v *Vigor) cut(keep, levels int, r *rand.Rand) {
+	v.count = append(v.count[:0], make([]int, levels)...)
+	for _, l := range v.level {
+		v.count[l]++
+	}
+	split := levels - 1
+	for keep > v.count[split] {
+		keep -= v.count[split]
+		split--
+	}
+	left := v.count[split] // of the split level, yet to be met
+	next := v.active[:0]
+	for i, x := range v.active {
+		switch l := v.level[i]; {
+		case l > split:
+			next = append(next, x)
+		case l == split:
+			if v.keepTied(keep, left, r) {
+				next = append(next, x)
+				keep--
+			}
+			left--
+		}
+	}
+	v.active = next
+}
+
+// keepTied decides for the next of left tied prompts, of which keep stay.
+func (v *Vigor) keepTied(keep, left int, r *rand.Rand) bool {
+	if keep == 0 || keep == left {
+		return keep > 0
+	}
+	if v.plan.Ties == schedule.TiesIndex {
+		return true
+	}
+	return r.IntN(left) < keep
+}
+
+// trueVariance returns u = 4p(1-p) so that p and 1-p give the same value even
+// where 1-p is rounded: the last bits are dropped.
+func trueVariance(p float64) float64 {
+	const unit = 0x1p-44
+	u := 4 * p * (1 - p)
+	return float64(int64(u/unit+0.5)) * unit
+}
