@@ -1,0 +1,276 @@
+// Command testall runs every test of the module and says in few lines what
+// happened: each package's closing line, failures with their output, every
+// skipped part with its reason, and the totals. It refuses to be silent: where
+// VIGORLAB_NO_SKIP is set, a skipped test is a failure.
+//
+// Packages run under the race detector, but for those of -plain: their Monte
+// Carlo runs once without it, and again under it only the tests whose name
+// matches -shared, those in which goroutines share something.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("testall", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	plain := flags.String("plain", "", "`patterns` of packages that run without the race detector")
+	shared := flags.String("shared", "Worker|Concurrent", "`regexp` of the tests of these that run under it all the same")
+	also := flags.String("also", "", "`patterns` of packages that ./... leaves out")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	start := time.Now()
+	noSkip := os.Getenv("VIGORLAB_NO_SKIP") != ""
+	t := newTally(stdout)
+	plan, err := makePlan(strings.Fields(*plain), strings.Fields(*also), *shared)
+	if err != nil {
+		fmt.Fprintln(stderr, "testall:", err)
+		return 1
+	}
+	if !plan.race {
+		t.skip("the race detector", "it needs cgo and a C compiler: apt-get install gcc libc6-dev")
+	}
+	for _, args := range plan.runs {
+		if err := goTest(t, stderr, args); err != nil {
+			fmt.Fprintln(stderr, "testall:", err)
+			return 1
+		}
+	}
+	fmt.Fprintf(stdout, "\n%.0f s\n", time.Since(start).Seconds())
+	return t.close(noSkip)
+}
+
+// A plan is the calls of `go test`, by their arguments.
+type plan struct {
+	race bool
+	runs [][]string
+}
+
+// makePlan sorts the packages into runs.
+func makePlan(plain, also []string, shared string) (plan, error) {
+	all, err := list(append([]string{"./..."}, also...))
+	if err != nil {
+		return plan{}, err
+	}
+	if !canRace() {
+		return plan{runs: [][]string{all}}, nil
+	}
+	slow, err := list(plain)
+	if err != nil {
+		return plan{}, err
+	}
+	quick := slices.DeleteFunc(all, func(p string) bool { return slices.Contains(slow, p) })
+	p := plan{race: true, runs: [][]string{append([]string{"-race"}, quick...)}}
+	if len(slow) > 0 {
+		p.runs = append(p.runs, slow, append([]string{"-race", "-run", shared}, slow...))
+	}
+	return p, nil
+}
+
+// list expands package patterns; none of them gives no package.
+func list(patterns []string) ([]string, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	out, err := goCommand(append([]string{"list"}, patterns...)...)
+	return strings.Fields(out), err
+}
+
+// canRace reports whether the race detector, which needs cgo, can be built.
+func canRace() bool {
+	return exec.Command("go", "build", "-race", "runtime/cgo").Run() == nil
+}
+
+func goCommand(args ...string) (string, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w", args[0], err)
+	}
+	return string(out), nil
+}
+
+// goTest runs `go test -json` and counts its events. Results are never taken
+// from the test cache, which does not see files outside the module: recorded
+// tables beside the checkout, pdftotext. An error means that go test failed
+// without naming a test or package.
+func goTest(t *tally, stderr io.Writer, args []string) error {
+	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1"}, args...)...)
+	cmd.Stderr = stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	before := t.failed
+	if err := t.read(out); err != nil {
+		return errors.Join(err, cmd.Wait())
+	}
+	if err := cmd.Wait(); err != nil && t.failed == before {
+		return fmt.Errorf("go test: %w", err)
+	}
+	return nil
+}
+
+// An event is one line of `go test -json`.
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string // of build output
+	FailedBuild string // of a package that did not build
+	Test        string
+	Output      string
+}
+
+// A tally counts the tests, with their subtests.
+type tally struct {
+	out                     io.Writer
+	passed, failed, skipped int
+	output                  map[string]*bytes.Buffer // by package and test, or by the import path of a build
+	failures, skips         []string
+	broken                  map[string]bool // packages with a test that failed
+}
+
+func newTally(out io.Writer) *tally {
+	return &tally{out: out, output: map[string]*bytes.Buffer{}, broken: map[string]bool{}}
+}
+
+// read counts the events of one stream. A line that is no event is printed.
+func (t *tally) read(r io.Reader) error {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) != nil {
+				fmt.Fprintf(t.out, "%s\n", bytes.TrimSpace(line))
+			} else {
+				t.add(e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (t *tally) add(e event) {
+	key := e.Package + e.ImportPath + " " + e.Test
+	switch e.Action {
+	case "output", "build-output":
+		if t.output[key] == nil {
+			t.output[key] = new(bytes.Buffer)
+		}
+		t.output[key].WriteString(e.Output)
+		return
+	case "pass", "fail", "skip":
+	default:
+		return
+	}
+	text := t.take(key)
+	switch {
+	case e.Test == "":
+		t.addPackage(e, text)
+	case e.Action == "pass":
+		t.passed++
+	case e.Action == "skip":
+		t.skip(e.Package+" "+e.Test, reason(text))
+	default:
+		t.broken[e.Package] = true
+		t.fail(e.Package+" "+e.Test, text)
+	}
+}
+
+// addPackage closes a package: its last line is go test's own. A package that
+// failed without a failed test (it did not build, or it ended early) counts as
+// one failure.
+func (t *tally) addPackage(e event, text string) {
+	switch {
+	case e.Action == "fail" && e.FailedBuild != "":
+		t.fail(e.Package, t.take(e.FailedBuild+" ")+text)
+	case e.Action == "fail" && !t.broken[e.Package]:
+		t.fail(e.Package, text)
+	default:
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		fmt.Fprintln(t.out, lines[len(lines)-1])
+	}
+	delete(t.broken, e.Package)
+}
+
+// take returns what was printed under a key, and forgets it.
+func (t *tally) take(key string) string {
+	b := t.output[key]
+	delete(t.output, key)
+	if b == nil {
+		return ""
+	}
+	return b.String()
+}
+
+func (t *tally) fail(what, text string) {
+	t.failed++
+	t.failures = append(t.failures, what)
+	fmt.Fprint(t.out, text)
+}
+
+func (t *tally) skip(what, why string) {
+	t.skipped++
+	t.skips = append(t.skips, what+": "+why)
+}
+
+// reason takes the words of t.Skip out of a test's output.
+func reason(text string) string {
+	var words []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {
+			words = append(words, line)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// close prints what failed, what was skipped and the totals, and returns the
+// exit code. No test at all is a failure too.
+func (t *tally) close(noSkip bool) int {
+	for _, s := range t.skips {
+		fmt.Fprintln(t.out, "SKIPPED", s)
+	}
+	for _, f := range t.failures {
+		fmt.Fprintln(t.out, "FAILED", f)
+	}
+	code := 0
+	switch {
+	case t.failed > 0:
+		code = 1
+	case t.passed == 0:
+		fmt.Fprintln(t.out, "no test has run")
+		code = 1
+	case t.skipped > 0 && noSkip:
+		fmt.Fprintln(t.out, "skipping is forbidden here (VIGORLAB_NO_SKIP is set)")
+		code = 1
+	}
+	fmt.Fprintf(t.out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped)
+	return code
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTally runs the real `go test -json` on small modules and reads its
+// events: what it prints and its exit code are what CI stands on.
+func TestTally(t *testing.T) {
+	const pass = "package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Exit\n\nfunc TestA(t *testing.T) { t.Run(\"sub\", func(t *testing.T) {}) }\n"
+	for _, c := range []struct {
+		name, test   string
+		want         []string // in the output
+		code, noSkip int      // exit codes, and where skipping is forbidden
+	}{
+		{"pass", pass, []string{"ok  \tvigorlab/a", "2 passed, 0 failed, 0 skipped"}, 0, 0},
+		{
+			"skip", pass + "\nfunc TestB(t *testing.T) { t.Run(\"sub\", func(t *testing.T) { t.Skip(\"no tool: apt-get install tool\") }) }\n",
+			[]string{"SKIPPED vigorlab/a TestB/sub: a_test.go:12: no tool: apt-get install tool", "3 passed, 0 failed, 1 skipped"},
+			0, 1,
+		},
+		{
+			"fail", pass + "\nfunc TestB(t *testing.T) { t.Error(\"got 1, want 2\") }\n",
+			[]string{"got 1, want 2", "FAILED vigorlab/a TestB\n", "2 passed, 1 failed, 0 skipped"},
+			1, 1,
+		},
+		{
+			"exit", pass + "\nfunc TestB(t *testing.T) { os.Exit(0) }\n",
+			[]string{"FAILED vigorlab/a", "1 failed"},
+			1, 1,
+		},
+		{
+			"panic", pass + "\nfunc TestB(t *testing.T) { panic(\"broken contract\") }\n",
+			[]string{"broken contract", "FAILED vigorlab/a", "1 failed"},
+			1, 1,
+		},
+		{"build", pass + "\nfunc TestB(t *testing.T) { undefined() }\n", []string{"undefined: undefined", "FAILED vigorlab/a\n", "0 passed, 1 failed"}, 1, 1},
+		{"none", "package a\n", []string{"no test has run", "0 passed, 0 failed"}, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			events := goTestJSON(t, c.test)
+			for _, noSkip := range []bool{false, true} {
+				var out bytes.Buffer
+				tally := newTally(&out)
+				if err := tally.read(bytes.NewReader(events)); err != nil {
+					t.Fatal(err)
+				}
+				want := c.code
+				if noSkip {
+					want = c.noSkip
+				}
+				if got := tally.close(noSkip); got != want {
+					t.Errorf("exit code = %d, want %d (noSkip = %v)", got, want, noSkip)
+				}
+				for _, w := range c.want {
+					if !strings.Contains(out.String(), w) {
+						t.Errorf("output lacks %q:\n%s", w, out.String())
+					}
+				}
+			}
+		})
+	}
+}
+
+// goTestJSON returns the events of a package with the given test file.
+func goTestJSON(t *testing.T, test string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module vigorlab\n\ngo 1.26.0\n", "a/a_test.go": test} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "test", "-json", "./...")
+	cmd.Dir = dir
+	out, err := cmd.Output() // fails where the test does
+	if len(out) == 0 {
+		t.Fatalf("go test -json: no event, %v", err)
+	}
+	return out
+}

@@ -1,0 +1,52 @@
+# The README's second command is `make test`. `make help` lists the others.
+
+GOFUMPT     := go run mvdan.cc/gofumpt@v0.12.0
+STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+# Programs that serve the repository; ./... leaves hidden folders out.
+TOOLS := ./.ci/testall ./.ci/bench
+
+# Packages heavy with Monte Carlo: they run once without the race detector, and
+# under it only their tests named ...Worker... or ...Concurrent....
+MONTE_CARLO := ./sim ./sim/verify/...
+
+FUZZTIME := 10s
+OUT := out
+
+.PHONY: help test lint fmt bench golden fuzz figures vulncheck clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
+
+test: ## every check and every test; as root on Debian it installs what they need
+	@.ci/parts
+	@lint=passed; $(MAKE) --no-print-directory lint || lint=failed; \
+	go run ./.ci/testall -plain '$(MONTE_CARLO)' -also '$(TOOLS)' && tests=passed || tests=failed; \
+	echo "lint $$lint, tests $$tests"; \
+	[ $$lint$$tests = passedpassed ]
+
+lint: ## format, vet, staticcheck, direction of imports
+	@bad=$$($(GOFUMPT) -l .) || exit 1; [ -z "$$bad" ] || { echo "not formatted, make fmt mends it:" $$bad; exit 1; }
+	go vet ./... $(TOOLS)
+	$(STATICCHECK) ./... $(TOOLS)
+	go test -count=1 ./cmd/internal/arrows
+
+fmt: ## formats every Go file
+	$(GOFUMPT) -w .
+
+bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ../shared/bench
+	go run ./.ci/bench
+
+golden: ## makes the golden values again (python3 with mpmath) and fails where one differs
+	.ci/golden
+
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	.ci/fuzz $(FUZZTIME)
+
+vulncheck: ## known vulnerabilities of what is imported; needs its database from the network
+	$(GOVULNCHECK) ./...
+
+clean: ## removes what these commands leave
+	rm -rf $(OUT) vigorlab
+	go clean -testcache
