@@ -1,0 +1,388 @@
+// Package rundir writes run directories: run.json, which says what ran, when
+// and with what outcome, beside the results and figures. No file ever stands
+// truncated under its final name. It refuses to know what the results mean.
+package rundir
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The states of a run, as run.json names them.
+const (
+	Running    = "running"
+	Incomplete = "incomplete"
+	Complete   = "complete"
+)
+
+// runFile holds the Record; it is the only file that carries timestamps.
+const runFile = "run.json"
+
+// known are the names that runs write. A directory that holds another is
+// never replaced: a user keeps something there.
+var known = []string{
+	runFile, "results.json", "results.csv", "results.parquet", "figures",
+	"report.md", "rungs",
+}
+
+// A Record is the content of run.json.
+type Record struct {
+	Schema      int             `json:"schema"`
+	Version     string          `json:"version"`
+	Command     string          `json:"command"`      // the command's name
+	CommandLine []string        `json:"command_line"` // as typed
+	Reproduce   string          `json:"reproduce"`    // normalised
+	Specs       json.RawMessage `json:"specs"`        // resolved: all that the results depend on
+	Seed        uint64          `json:"seed"`
+	Workers     int             `json:"workers"`
+	Go          string          `json:"go"`
+	Machine     Machine         `json:"machine"`
+	Start       time.Time       `json:"start"`
+	End         *time.Time      `json:"end"` // null while running
+	Status      string          `json:"status"`
+}
+
+// A Machine is where a run ran.
+type Machine struct {
+	Host string `json:"host"`
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+}
+
+// A ConflictError reports a directory that a run may not take over.
+type ConflictError struct {
+	Path   string
+	Reason string
+	Hint   string
+}
+
+func (e *ConflictError) Error() string { return e.Path + " " + e.Reason }
+
+// A Dir is a run directory being written. Exactly one of Complete, Stop and
+// Discard ends it.
+type Dir struct {
+	final  string // where the user asked for it
+	work   string // where the files are written: final itself, or a temporary directory
+	keep   bool   // what was written stays when the run fails
+	record Record
+	lock   io.Closer
+}
+
+// Create begins the directory of a one-shot run beside path, under a
+// temporary name that Complete and Stop turn into path. An existing path must
+// be empty or an incomplete run of identical specs; force lifts that for any
+// run directory.
+func Create(path string, record Record, force bool) (*Dir, error) {
+	path = filepath.Clean(path)
+	if _, err := check(path, record, force); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, err
+	}
+	if mounted(path) {
+		d, _, err := Resume(path, record, true)
+		if d != nil {
+			d.keep = false
+		}
+		return d, err
+	}
+	work := temporaryName(path)
+	if err := os.Mkdir(work, 0o777); err != nil {
+		return nil, err
+	}
+	d := &Dir{final: path, work: work, record: begin(record)}
+	if err := d.writeRecord(); err != nil {
+		return nil, errors.Join(err, d.Discard())
+	}
+	return d, nil
+}
+
+// Resume begins the directory of a long run at path itself. It goes on with
+// an incomplete run of identical specs, whose files stay (resumed is true);
+// with force it clears any run directory first.
+func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err error) {
+	path = filepath.Clean(path)
+	if _, err := check(path, record, force); err != nil {
+		return nil, false, err
+	}
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return nil, false, err
+	}
+	lock, err := lockDir(path)
+	if err != nil {
+		return nil, false, err
+	}
+	earlier, err := check(path, record, force) // again: another run may have ended meanwhile
+	if err != nil {
+		return nil, false, errors.Join(err, lock.Close())
+	}
+	resumed = earlier != nil && !force
+	d = &Dir{final: path, work: path, keep: true, record: begin(record), lock: lock}
+	if resumed {
+		d.record.Start = earlier.Start
+	} else if err := clearRun(path); err != nil {
+		return nil, false, errors.Join(err, lock.Close())
+	}
+	if err := d.writeRecord(); err != nil {
+		return nil, false, errors.Join(err, lock.Close())
+	}
+	return d, resumed, nil
+}
+
+// begin fills in what is the same for every run.
+func begin(r Record) Record {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	r.Go = runtime.Version()
+	r.Machine = Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	r.Start = now()
+	r.End = nil
+	r.Status = Running
+	return r
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// check says whether a run may take path over, and returns the record of the
+// run that is there.
+func check(path string, record Record, force bool) (*Record, error) {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return temporary(e.Name()) })
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if !slices.Contains(known, e.Name()) {
+			return nil, &ConflictError{
+				path, fmt.Sprintf("holds %s, which no run writes, want a new, an empty or a run directory", e.Name()),
+				"name another directory",
+			}
+		}
+	}
+	earlier, err := Read(path)
+	if err != nil && !force {
+		return nil, &ConflictError{
+			path, fmt.Sprintf("is not empty and has no readable %s", runFile),
+			"name another directory, or replace this one with --force",
+		}
+	}
+	if force {
+		return earlier, nil
+	}
+	return earlier, earlier.admits(path, record)
+}
+
+// admits says whether a run may go on where r stopped.
+func (r *Record) admits(path string, next Record) error {
+	if r.Status == Complete {
+		return &ConflictError{
+			path, "holds a complete run",
+			"name another directory, or replace the run with --force",
+		}
+	}
+	if r.Command != next.Command || !sameJSON(r.Specs, next.Specs) {
+		return &ConflictError{
+			path, fmt.Sprintf("holds an incomplete run of other specs: %s", r.Reproduce),
+			"finish that run, name another directory, or replace it with --force",
+		}
+	}
+	return nil
+}
+
+// sameJSON compares two documents whatever their layout.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+		return false
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// Read returns the record of a run directory.
+func Read(path string) (*Record, error) {
+	content, err := os.ReadFile(filepath.Join(path, runFile))
+	if err != nil {
+		return nil, err
+	}
+	r := new(Record)
+	if err := json.Unmarshal(content, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(path, runFile), err)
+	}
+	return r, nil
+}
+
+// Path returns where a file of the run is at the moment.
+func (d *Dir) Path(name string) string { return filepath.Join(d.work, name) }
+
+// Write writes a file of the run, whose name may contain folders. The name
+// appears once the content is on the disk.
+func (d *Dir) Write(name string, content []byte) error {
+	path := d.Path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return WriteFile(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// Complete ends a run that is done.
+func (d *Dir) Complete() error { return d.end(Complete) }
+
+// Stop ends a run that was interrupted: what it wrote stays, marked
+// incomplete. A one-shot run leaves an earlier complete one in place.
+func (d *Dir) Stop() error {
+	if d.work != d.final {
+		if earlier, err := Read(d.final); err == nil && earlier.Status == Complete {
+			return d.Discard()
+		}
+	}
+	return d.end(Incomplete)
+}
+
+// Discard ends a run that failed: a one-shot run leaves nothing, a long one
+// what it wrote, marked incomplete.
+func (d *Dir) Discard() error {
+	if d.keep {
+		return d.end(Incomplete)
+	}
+	return errors.Join(d.remove(), d.close())
+}
+
+// remove takes away what a one-shot run has written so far.
+func (d *Dir) remove() error {
+	if d.work == d.final {
+		return clearRun(d.final)
+	}
+	return os.RemoveAll(d.work)
+}
+
+// End ends a run with the state that its error says: Complete where there is
+// none, Stop where a context was cancelled, else Discard. It returns err,
+// joined with what went wrong here.
+func (d *Dir) End(err error) error {
+	switch {
+	case err == nil:
+		return d.Complete()
+	case errors.Is(err, context.Canceled):
+		return errors.Join(err, d.Stop())
+	}
+	return errors.Join(err, d.Discard())
+}
+
+func (d *Dir) end(status string) error {
+	end := now()
+	d.record.End, d.record.Status = &end, status
+	err := d.writeRecord()
+	if err == nil && d.work != d.final {
+		err = replace(d.work, d.final)
+	}
+	if err != nil && !d.keep {
+		err = errors.Join(err, d.remove())
+	}
+	return errors.Join(err, d.close())
+}
+
+func (d *Dir) close() error {
+	if d.lock == nil {
+		return nil
+	}
+	return d.lock.Close()
+}
+
+// replace renames work to final, moving an earlier run or an empty directory
+// out of the way first.
+func replace(work, final string) error {
+	if _, err := os.Lstat(final); errors.Is(err, fs.ErrNotExist) {
+		return os.Rename(work, final)
+	}
+	old := work + "-old"
+	if err := os.Rename(final, old); err != nil {
+		return err
+	}
+	if err := os.Rename(work, final); err != nil {
+		return errors.Join(err, os.Rename(old, final))
+	}
+	return os.RemoveAll(old)
+}
+
+// clearRun removes what an earlier run wrote into path.
+func clearRun(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !slices.Contains(known, e.Name()) && !temporary(e.Name()) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(path, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Dir) writeRecord() error {
+	content, err := json.MarshalIndent(d.record, "", "  ")
+	if err != nil {
+		return err
+	}
+	return d.Write(runFile, append(content, '\n'))
+}
+
+// temporaryName returns a fresh name beside path.
+func temporaryName(path string) string {
+	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.tmp-%08x", filepath.Base(path), rand.Uint32()))
+}
+
+// temporary reports whether a name is one of temporaryName, left by a run that
+// was killed.
+func temporary(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.Contains(name, ".tmp-")
+}
+
+// WriteFile writes a file under a temporary name beside path, flushes it to
+// the disk and renames it, so that path is never truncated; on any error the
+// temporary file is removed and path is untouched.
+func WriteFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.OpenFile(temporaryName(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(write(f), f.Sync()); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

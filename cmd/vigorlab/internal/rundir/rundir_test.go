@@ -1,0 +1,235 @@
+package rundir_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"vigorlab/cmd/vigorlab/internal/rundir"
+)
+
+func record(specs string) rundir.Record {
+	return rundir.Record{
+		Schema: 1, Version: "v", Command: "simulate", CommandLine: []string{"simulate"},
+		Reproduce: "vigorlab simulate", Specs: json.RawMessage(specs), Seed: 1, Workers: 2,
+	}
+}
+
+func create(t *testing.T, path string, force bool) *rundir.Dir {
+	t.Helper()
+	d, err := rundir.Create(path, record(`{"batch": 4}`), force)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	var n []string
+	for _, e := range entries {
+		n = append(n, e.Name())
+	}
+	return strings.Join(n, " ")
+}
+
+func status(t *testing.T, path string) string {
+	t.Helper()
+	r, err := rundir.Read(path)
+	must(t, err)
+	return r.Status
+}
+
+func conflict(t *testing.T, err error, want string) {
+	t.Helper()
+	var c *rundir.ConflictError
+	if !errors.As(err, &c) || !strings.Contains(err.Error(), want) {
+		t.Errorf("error = %v, want a conflict with %q", err, want)
+	}
+}
+
+func TestOneShotAppearsWhenComplete(t *testing.T) {
+	root := t.TempDir()
+	out := filepath.Join(root, "deep", "out")
+	d := create(t, out, false)
+	must(t, d.Write("figures/a.svg", []byte("svg")))
+	if _, err := os.Stat(out); !os.IsNotExist(err) {
+		t.Errorf("%s exists before the run is complete (%v)", out, err)
+	}
+	must(t, d.Complete())
+	if got := names(t, filepath.Dir(out)); got != "out" {
+		t.Errorf("beside the run stands %q", got)
+	}
+	r, err := rundir.Read(out)
+	must(t, err)
+	if r.Status != rundir.Complete || r.End == nil || r.End.Before(r.Start) || r.Go == "" || r.Machine.CPUs < 1 {
+		t.Errorf("run.json = %+v", r)
+	}
+}
+
+func TestCompleteRunNeedsForce(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	d := create(t, out, false)
+	must(t, d.Write("results.csv", []byte("old")))
+	must(t, d.Complete())
+	_, err := rundir.Create(out, record(`{"batch": 4}`), false)
+	conflict(t, err, "complete run")
+	_, _, err = rundir.Resume(out, record(`{"batch": 4}`), false)
+	conflict(t, err, "complete run")
+
+	d = create(t, out, true)
+	if got := status(t, out); got != rundir.Complete {
+		t.Errorf("the earlier run is %s while the next one runs", got)
+	}
+	must(t, d.Write("results.csv", []byte("new")))
+	must(t, d.Complete())
+	content, err := os.ReadFile(filepath.Join(out, "results.csv"))
+	must(t, err)
+	if string(content) != "new" || names(t, filepath.Dir(out)) != "out" {
+		t.Errorf("results.csv = %q beside %q", content, names(t, filepath.Dir(out)))
+	}
+}
+
+func TestInterruptedRunIsIncomplete(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	err := create(t, out, false).End(context.Canceled)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("End = %v", err)
+	}
+	if got := status(t, out); got != rundir.Incomplete {
+		t.Errorf("status = %s", got)
+	}
+	_, err = rundir.Create(out, record(`{"batch": 5}`), false)
+	conflict(t, err, "incomplete run of other specs")
+	must(t, create(t, out, false).Complete()) // identical specs, another layout would do too
+	if got := status(t, out); got != rundir.Complete {
+		t.Errorf("status = %s", got)
+	}
+}
+
+func TestInterruptKeepsTheEarlierRun(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	must(t, create(t, out, false).Complete())
+	if err := create(t, out, true).End(context.Canceled); !errors.Is(err, context.Canceled) {
+		t.Errorf("End = %v", err)
+	}
+	if got := status(t, out); got != rundir.Complete || names(t, filepath.Dir(out)) != "out" {
+		t.Errorf("status = %s beside %s", got, names(t, filepath.Dir(out)))
+	}
+}
+
+func TestFailedRunLeavesNothing(t *testing.T) {
+	root := t.TempDir()
+	d := create(t, filepath.Join(root, "out"), false)
+	must(t, d.Write("results.csv", []byte("half")))
+	failure := errors.New("no")
+	if err := d.End(failure); !errors.Is(err, failure) {
+		t.Errorf("End = %v", err)
+	}
+	if got := names(t, root); got != "" {
+		t.Errorf("left %q", got)
+	}
+}
+
+func TestForeignFilesAreNeverReplaced(t *testing.T) {
+	out := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(out, "thesis.tex"), nil, 0o666))
+	_, err := rundir.Create(out, record(`{}`), true)
+	conflict(t, err, "thesis.tex")
+	_, _, err = rundir.Resume(out, record(`{}`), true)
+	conflict(t, err, "thesis.tex")
+}
+
+func TestEmptyDirectoryIsTaken(t *testing.T) {
+	out := t.TempDir()
+	must(t, create(t, out, false).Complete())
+	if got := status(t, out); got != rundir.Complete {
+		t.Errorf("status = %s", got)
+	}
+}
+
+func TestPathUnderAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o666))
+	for _, path := range []string{file, filepath.Join(file, "out")} {
+		_, err := rundir.Create(path, record(`{}`), false)
+		var c *rundir.ConflictError
+		if err == nil || errors.As(err, &c) {
+			t.Errorf("Create(%s) = %v, want a failure that is no conflict", path, err)
+		}
+	}
+}
+
+func TestLongRunResumes(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	d, resumed, err := rundir.Resume(out, record(`{"batch":4}`), false)
+	must(t, err)
+	if resumed || status(t, out) != rundir.Running {
+		t.Errorf("resumed = %v, status = %s", resumed, status(t, out))
+	}
+	must(t, d.Write("rungs/1.json", []byte("{}")))
+	_, _, err = rundir.Resume(out, record(`{"batch": 4}`), false)
+	conflict(t, err, "another run")
+	if err := d.End(context.Canceled); !errors.Is(err, context.Canceled) {
+		t.Errorf("End = %v", err)
+	}
+
+	_, _, err = rundir.Resume(out, record(`{"batch": 5}`), false)
+	conflict(t, err, "other specs")
+	d, resumed, err = rundir.Resume(out, record(`{ "batch": 4 }`), false)
+	must(t, err)
+	if !resumed || names(t, filepath.Join(out, "rungs")) != "1.json" {
+		t.Errorf("resumed = %v with %s", resumed, names(t, out))
+	}
+	must(t, d.Complete())
+
+	d, resumed, err = rundir.Resume(out, record(`{"batch": 5}`), true)
+	must(t, err)
+	if resumed || names(t, out) != "run.json" {
+		t.Errorf("force: resumed = %v with %s", resumed, names(t, out))
+	}
+	must(t, d.Complete())
+}
+
+func TestKilledRunIsTakenUp(t *testing.T) {
+	out := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(out, "run.json"), []byte(`{"command":"simulate","specs":{"batch":4},"status":"running"}`), 0o666))
+	must(t, os.WriteFile(filepath.Join(out, ".results.csv.tmp-00000000"), nil, 0o666))
+	d, resumed, err := rundir.Resume(out, record(`{"batch":4}`), false)
+	must(t, err)
+	if !resumed {
+		t.Error("a run without a process was not resumed")
+	}
+	must(t, d.Complete())
+}
+
+func TestWriteFileLeavesNothingOnFailure(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "table.csv")
+	must(t, os.WriteFile(path, []byte("earlier"), 0o666))
+	full := errors.New("no space left on device")
+	err := rundir.WriteFile(path, func(w io.Writer) error {
+		_, err := io.Copy(w, bytes.NewReader([]byte("half")))
+		return errors.Join(err, full)
+	})
+	content, readErr := os.ReadFile(path)
+	must(t, readErr)
+	if !errors.Is(err, full) || string(content) != "earlier" || names(t, dir) != "table.csv" {
+		t.Errorf("WriteFile = %v, content %q, files %s", err, content, names(t, dir))
+	}
+}

@@ -1,0 +1,24 @@
+// Command vigorlab checks theorems about rollout allocation and the methods
+// that they describe, on synthetic prompts, on recorded outcomes and against a
+// live model. This package holds flags, calls and printing; it refuses to
+// compute.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run executes one command line and returns the exit code. The first SIGINT or
+// SIGTERM cancels it, the second kills the process.
+func run(args []string, stdout, stderr *os.File) int {
+	signal.Ignore(syscall.SIGPIPE) // a reader that has seen enough is told by EPIPE
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return execute(ctx, args, stdout, stderr)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vigorlab/distributions/spec"
+)
+
+// An app is what commands write to and the command line as typed.
+type app struct {
+	args   []string
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// execute runs one command line and returns the exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot(&app{args, stdout, stderr})
+	root.SetArgs(args)
+	if err := unknownCommand(root, args); err != nil {
+		return report(stderr, err)
+	}
+	return report(stderr, root.ExecuteContext(ctx))
+}
+
+// newRoot builds the command tree.
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "vigorlab",
+		Short: "A wind tunnel for rollout budgets",
+		Long: `vigorlab checks theorems about rollout allocation in reinforcement learning with
+verifiable rewards, and the methods that they describe: in closed form, on
+synthetic prompts and on recorded outcomes of real models.
+
+Figures are under signed coding: rewards in {-1, +1}, reward variance
+u = 4p(1-p) of a prompt with success probability p.`,
+		Args:          noArguments,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usagef(helpHint(cmd), "no command given, want one of %s", strings.Join(commandNames(cmd), ", "))
+		},
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(flagError)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages", "(.LocalFlags.FlagUsagesWrapped 100)"))
+	root.AddCommand(
+		newStrategies(a), newVersion(a),
+	)
+	for _, cmd := range root.Commands() {
+		cmd.Args = noArguments
+		cmd.DisableFlagsInUseLine = true
+		cmd.Flags().SortFlags = false
+	}
+	return root
+}
+
+// commandNames returns the commands that a user may type.
+func commandNames(root *cobra.Command) []string {
+	var names []string
+	for _, cmd := range root.Commands() {
+		if cmd.IsAvailableCommand() {
+			names = append(names, cmd.Name())
+		}
+	}
+	return names
+}
+
+// unknownCommand refuses a first word that is no command, before its flags
+// are looked at.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return nil
+	}
+	known := append(commandNames(root), "help", "completion")
+	for _, name := range append(known, cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd) {
+		if args[0] == name {
+			return nil
+		}
+	}
+	hint := helpHint(root)
+	if near, ok := spec.Nearest(args[0], known); ok {
+		hint = fmt.Sprintf("did you mean vigorlab %s?", near)
+	}
+	return usagef(hint, "unknown command %s, want one of %s", shown(args[0]), strings.Join(commandNames(root), ", "))
+}

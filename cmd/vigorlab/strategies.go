@@ -1,0 +1,93 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/sim/strategy"
+)
+
+func newStrategies(a *app) *cobra.Command {
+	var flags common
+	cmd := &cobra.Command{
+		Use:   "strategies",
+		Short: "List the strategies, their parameters and what they need",
+		Long: `strategies lists every strategy that --strategy knows: who gets how many
+rollouts. A spec is NAME or NAME:KEY=VALUE,KEY=VALUE; @FILE reads it from a file.`,
+		Example: `  # what there is
+  vigorlab strategies
+
+  # the same for a script
+  vigorlab strategies --format json`,
+		RunE: func(*cobra.Command, []string) error {
+			if err := flags.err(); err != nil {
+				return err
+			}
+			return listStrategies().print(a, flags.format)
+		},
+	}
+	flags.registerFormat(cmd.Flags())
+	return cmd
+}
+
+// A parameterRow is one parameter of a strategy or population.
+type parameterRow struct {
+	Name       string `parquet:"name"`
+	Parameter  string `parquet:"parameter"`
+	Default    string `parquet:"default"`
+	Range      string `parquet:"range"`
+	Doc        string `parquet:"doc"`
+	Provenance string `parquet:"provenance"`
+	Source     string `parquet:"source"`
+}
+
+func listStrategies() result[parameterRow] {
+	known := strategy.Known()
+	var rows []parameterRow
+	for _, s := range known {
+		if len(s.Parameters) == 0 {
+			rows = append(rows, parameterRow{Name: s.Name, Provenance: s.Provenance, Source: s.Source})
+		}
+		for _, p := range s.Parameters {
+			rows = append(rows, parameterRow{s.Name, p.Name, p.Default, p.Range, p.Doc, s.Provenance, s.Source})
+		}
+	}
+	return result[parameterRow]{known, rows, func(t *output.Text) { strategiesText(t, known) }}
+}
+
+func strategiesText(t *output.Text, known []strategy.Info) {
+	t.Command("vigorlab strategies")
+	for _, s := range known {
+		t.Heading(s.Name)
+		t.Note("  ", "from "+s.Source+" ("+s.Provenance+")")
+		t.Note("  ", abilities(s.Capabilities))
+		for _, p := range s.Parameters {
+			t.Parameter(p.Name, p.Default, p.Doc, p.Range)
+		}
+	}
+	t.Blank()
+	t.Note("", "A spec is NAME or NAME:KEY=VALUE,KEY=VALUE, as in --strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4. "+
+		"Parameters that are not given take the default shown.")
+}
+
+// abilities says in words what a strategy can do and needs.
+func abilities(c strategy.Capabilities) string {
+	var can []string
+	say := func(has bool, yes, no string) {
+		if has && yes != "" {
+			can = append(can, yes)
+		}
+		if !has && no != "" {
+			can = append(can, no)
+		}
+	}
+	say(c.FirstEpoch, "works in the first epoch", "needs a first epoch of history")
+	say(c.History, "learns across steps", "")
+	say(c.Embeddings, "needs embeddings", "")
+	say(c.ChangesLoss, "changes the loss", "")
+	say(c.ExactBudget, "spends a budget known beforehand", "spends a budget not known beforehand")
+	say(c.Truth, "is handed the true success probabilities", "")
+	return strings.Join(can, "; ")
+}
