@@ -40,6 +40,9 @@ func (f *Fixed) Start(int) error { return nil }
 // Budget implements Budgeter.
 func (f *Fixed) Budget(batch int) int { return f.g * batch }
 
+// Rounds implements Budgeter.
+func (f *Fixed) Rounds() int { return 1 }
+
 // Next asks g rollouts of every prompt, once.
 func (f *Fixed) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []rollout.Request {
 	if b.Round > 0 {
@@ -90,6 +93,9 @@ func (f *FixedMean) Start(batch int) error {
 
 // Budget implements Budgeter.
 func (f *FixedMean) Budget(int) int { return f.total }
+
+// Rounds implements Budgeter.
+func (f *FixedMean) Rounds() int { return 1 }
 
 // Next asks the floor of the mean of every prompt and one more of as many
 // random prompts as the remainder.

@@ -43,6 +43,8 @@ type Budgeter interface {
 	// Budget returns the rollouts that choosing costs on a batch of the given
 	// size, fresh ones (Update.Fresh) left out.
 	Budget(batch int) int
+	// Rounds returns the sequential rounds of every batch.
+	Rounds() int
 }
 
 // A TruthSeer is a strategy that can rank by the truth, as the control

@@ -90,6 +90,9 @@ func (v *Vigor) Budget(batch int) int {
 	return total
 }
 
+// Rounds implements Budgeter.
+func (v *Vigor) Rounds() int { return v.plan.Rounds }
+
 // Next cuts the active prompts after every round but the last and asks the
 // rest for the next round's rollouts.
 func (v *Vigor) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
