@@ -1,15 +1,23 @@
 package sim
 
 // An Estimate is a Monte Carlo figure with its standard error over replicates.
-// A figure that does not exist has a Reason, and Mean and SE mean nothing.
 type Estimate struct {
-	Mean   float64
-	SE     float64
+	Mean float64
+	SE   float64 // NaN with a single replicate
+	// Reason says why the figure does not exist; Mean and SE then mean nothing.
 	Reason string
-	// Exact is set where the Monte Carlo mean may not be trusted (an infinite
-	// variance): Reason says so and Exact holds the figure to use.
-	Exact *float64
+	// Untrusted says why Mean and SE may not be believed though they could be
+	// computed, as where the variance is infinite; Exact, where it is known,
+	// is the figure to use.
+	Untrusted string
+	Exact     *float64
+	// Prompts, from Bootstrap alone, is an interval over other samples of
+	// prompts: how far the figure would move with prompts like these.
+	Prompts *Interval
 }
+
+// An Interval is a confidence interval of the given level.
+type Interval struct{ Low, High, Level float64 }
 
 // A Result holds what a run measured, strategy by strategy.
 type Result struct {
@@ -81,4 +89,36 @@ type AllocationBin struct {
 	Low, High float64
 	Share     float64 // of the prompts
 	Rollouts  Estimate
+}
+
+// A Named is a figure under its name in documents and tables.
+type Named struct {
+	Name     string
+	Estimate *Estimate
+}
+
+// Named lists the figures of o that are single numbers, in a fixed order; the
+// pointers point into o.
+func (o *Outcome) Named() []Named {
+	return []Named{
+		{"rollouts_per_prompt", &o.RolloutsPerPrompt},
+		{"trained_per_prompt", &o.TrainedPerPrompt},
+		{"rounds", &o.Rounds},
+		{"eta", &o.Eta},
+		{"eta_generated", &o.EtaGenerated},
+		{"eta_batch_mean", &o.EtaBatchMean},
+		{"signal", &o.Signal},
+		{"signal_prompt_mean", &o.SignalPromptMean},
+		{"signal_relative", &o.SignalRelative},
+		{"ineffective", &o.Ineffective},
+		{"zero_variance_groups", &o.ZeroVarianceGroups},
+		{"progress", &o.Progress},
+		{"fixed_signal", &o.FixedSignal},
+		{"fixed_signal_prompt_mean", &o.FixedSignalPromptMean},
+		{"fixed_ineffective", &o.FixedIneffective},
+		{"fixed_zero_variance_groups", &o.FixedZeroVarianceGroups},
+		{"tokens_per_prompt", &o.TokensPerPrompt},
+		{"eta_token", &o.EtaToken},
+		{"signal_token", &o.SignalToken},
+	}
 }

@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/stream"
+)
+
+// A Resampler is a source whose prompts are a sample, which can be drawn
+// again with replacement. The key 0 stands for the sample itself.
+type Resampler interface {
+	rollout.TruthSource
+	Resample(key stream.Key)
+}
+
+// A BootstrapConfig says how often prompts are drawn again. Make it with
+// DefaultBootstrap.
+type BootstrapConfig struct {
+	Resamples  int     // samples of prompts, >= 2
+	Replicates int     // batches of each, >= 1
+	Level      float64 // of the intervals, in (0, 1)
+}
+
+// DefaultBootstrap returns 200 samples of 50 batches and a level of 0.95.
+func DefaultBootstrap() BootstrapConfig { return BootstrapConfig{200, 50, 0.95} }
+
+// Bootstrap gives every figure of r, the result of Run with the same
+// arguments, an interval over samples of prompts: the percentiles of the
+// figure over b.Resamples bootstrap samples, each simulated b.Replicates
+// times. That noise widens the interval a little; it is never too narrow for
+// lack of replicates. newSource must make Resamplers.
+func Bootstrap(ctx context.Context, cfg Config, b BootstrapConfig, newSource NewSource, strategies []NewStrategy, r *Result) error {
+	if !(b.Resamples >= 2 && b.Replicates >= 1 && b.Level > 0 && b.Level < 1) {
+		return fmt.Errorf("bootstrap = %+v, want at least 2 resamples, 1 replicate and a level in (0, 1)", b)
+	}
+	samples := stream.New(cfg.Seed).Named(cfg.Population).Named("bootstrap")
+	values := make([][][]float64, len(r.Strategies)) // by strategy and figure, one a sample
+	for k := range values {
+		values[k] = make([][]float64, len(r.Strategies[k].Named()))
+	}
+	cfg.Replicates = b.Replicates
+	done := 0
+	return inOrder(ctx, cfg.Workers, b.Resamples,
+		func() (func(context.Context, int) (*Result, error), error) {
+			w, err := newWorker(&cfg, newSource, strategies)
+			if err != nil {
+				return nil, err
+			}
+			src, ok := w.source.(Resampler)
+			if !ok {
+				return nil, errors.New("this source's prompts cannot be drawn again")
+			}
+			return func(ctx context.Context, i int) (*Result, error) {
+				key := samples.With(uint64(i))
+				src.Resample(key)
+				w.prompts = key
+				t, err := w.block(ctx, 0, b.Replicates)
+				if err != nil {
+					return nil, err
+				}
+				defer t.release()
+				return t.result(), nil
+			}, nil
+		},
+		func(_ int, sample *Result) {
+			for k := range values {
+				for f, figure := range sample.Strategies[k].Named() {
+					if figure.Estimate.Reason == "" {
+						values[k][f] = append(values[k][f], figure.Estimate.Mean)
+					}
+				}
+			}
+			if done++; done == b.Resamples {
+				setIntervals(r, values, b.Level)
+			}
+			if cfg.Progress != nil {
+				cfg.Progress(done, b.Resamples)
+			}
+		})
+}
+
+// setIntervals fills the percentile intervals of the figures that exist.
+func setIntervals(r *Result, values [][][]float64, level float64) {
+	for k := range values {
+		for f, figure := range r.Strategies[k].Named() {
+			v := values[k][f]
+			if figure.Estimate.Reason != "" || len(v) < 2 {
+				continue
+			}
+			slices.Sort(v)
+			figure.Estimate.Prompts = &Interval{
+				Low: percentile(v, (1-level)/2), High: percentile(v, (1+level)/2), Level: level,
+			}
+		}
+	}
+}
+
+// percentile returns the q-quantile of the sorted v by linear interpolation
+// between order statistics (Hyndman and Fan's type 7).
+func percentile(v []float64, q float64) float64 {
+	h := q * float64(len(v)-1)
+	i := min(int(h), len(v)-2)
+	return v[i] + (h-float64(i))*(v[i+1]-v[i])
+}

@@ -1,0 +1,290 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/strategy"
+	"vigorlab/sim/stream"
+)
+
+// How the update aggregates groups (theory.md, section 4.3).
+const (
+	AggregateRollout = "rollout" // every trained rollout has the same weight
+	AggregatePrompt  = "prompt"  // averaged inside a group, then over prompts
+)
+
+// A Config says how much to simulate. Make it with DefaultConfig.
+type Config struct {
+	Seed       uint64
+	Population string  // names the prompts' streams: the normalised population or table
+	Replicates int     // batches, >= 1
+	Workers    int     // >= 1; no figure depends on it
+	Aggregate  string  // AggregateRollout | AggregatePrompt
+	Frontier   float64 // c in [0, 1]: screening errors speak of prompts with u >= c
+
+	// Progress, where not nil, hears how many of all replicates are done. It
+	// is called from one goroutine at a time.
+	Progress func(done, total int)
+}
+
+// DefaultConfig returns the defaults of the commands: seed 1, 1,000
+// replicates, all cores, rollout-mean, frontier 0.75.
+func DefaultConfig() Config {
+	return Config{Seed: 1, Replicates: 1000, Workers: runtime.GOMAXPROCS(0), Aggregate: AggregateRollout, Frontier: 0.75}
+}
+
+// Validate reports every parameter outside its range, joined.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Replicates < 1 {
+		errs = append(errs, fmt.Errorf("replicates = %d, want at least 1", c.Replicates))
+	}
+	if c.Workers < 1 {
+		errs = append(errs, fmt.Errorf("workers = %d, want at least 1", c.Workers))
+	}
+	if c.Aggregate != AggregateRollout && c.Aggregate != AggregatePrompt {
+		errs = append(errs, fmt.Errorf("aggregate = %s, want %s or %s", c.Aggregate, AggregateRollout, AggregatePrompt))
+	}
+	if !(c.Frontier >= 0 && c.Frontier <= 1) {
+		errs = append(errs, fmt.Errorf("frontier = %v, want [0, 1]", c.Frontier))
+	}
+	return errors.Join(errs...)
+}
+
+// NewSource makes a worker's own source.
+type NewSource func() (rollout.TruthSource, error)
+
+// NewStrategy makes a worker's own strategy.
+type NewStrategy func() (strategy.Strategy, error)
+
+// Run simulates every strategy on the same batches, replicate by replicate,
+// beside the fixed group of each one's mean size. The result depends on cfg
+// (Workers and Progress apart), the source and the strategies alone, byte for
+// byte. It stops early with ctx's error.
+func Run(ctx context.Context, cfg Config, newSource NewSource, strategies []NewStrategy) (*Result, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	var total *tally
+	blocks := blocksOf(cfg.Replicates)
+	done := 0
+	err := inOrder(ctx, cfg.Workers, len(blocks),
+		func() (func(ctx context.Context, i int) (*tally, error), error) {
+			w, err := newWorker(&cfg, newSource, strategies)
+			if err != nil {
+				return nil, err
+			}
+			return func(ctx context.Context, i int) (*tally, error) {
+				return w.block(ctx, blocks[i].first, blocks[i].n)
+			}, nil
+		},
+		func(i int, t *tally) {
+			if total == nil {
+				total = t
+			} else {
+				total.merge(t)
+				t.release()
+			}
+			done += blocks[i].n
+			if cfg.Progress != nil {
+				cfg.Progress(done, cfg.Replicates)
+			}
+		})
+	if err != nil {
+		return nil, err
+	}
+	return total.result(), nil
+}
+
+// A span is a block of replicates: a worker's unit of work. Blocks do not
+// depend on the number of workers, and neither does the order of summation.
+type span struct{ first, n int }
+
+func blocksOf(replicates int) []span {
+	const most = 64
+	size := min(max(1, replicates/256), most)
+	var s []span
+	for first := 0; first < replicates; first += size {
+		s = append(s, span{first, min(size, replicates-first)})
+	}
+	return s
+}
+
+// inOrder runs n jobs on the given number of workers and hands their results
+// to collect in the order of the jobs. A bounded number of results waits, so
+// that memory does not grow with n.
+func inOrder[T any](ctx context.Context, workers, n int, newWork func() (func(context.Context, int) (T, error), error), collect func(int, T)) error {
+	type result struct {
+		i     int
+		value T
+	}
+	works := make([]func(context.Context, int) (T, error), min(workers, n))
+	for k := range works {
+		var err error
+		if works[k], err = newWork(); err != nil {
+			return err
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	jobs, results := make(chan int), make(chan result)
+	waiting := make(chan struct{}, 4*workers)
+	group.Go(func() error {
+		defer close(jobs)
+		for i := range n {
+			select {
+			case waiting <- struct{}{}:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			select {
+			case jobs <- i:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	for _, work := range works {
+		group.Go(func() error {
+			for i := range jobs {
+				value, err := work(ctx, i)
+				if err != nil {
+					return err
+				}
+				select {
+				case results <- result{i, value}:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		early := map[int]T{}
+		for next := 0; next < n; {
+			select {
+			case r := <-results:
+				early[r.i] = r.value
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			for value, ok := early[next]; ok; value, ok = early[next] {
+				delete(early, next)
+				collect(next, value)
+				<-waiting
+				next++
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// A worker owns a source and an arm for every strategy and reference.
+type worker struct {
+	cfg     *Config
+	source  rollout.TruthSource
+	lengths rollout.LengthSource // nil where lengths are unknown
+	prompts stream.Key
+	batch   int
+	truth   truth
+	arms    []*arm
+	named   int   // the first named arms are the user's strategies, the rest references
+	fixed   []int // fixed[k]: the arm of the fixed group of strategy k's mean size, -1 for none
+	free    chan *tally
+}
+
+func newWorker(cfg *Config, newSource NewSource, strategies []NewStrategy) (*worker, error) {
+	src, err := newSource()
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{cfg: cfg, source: src, free: make(chan *tally, 4)}
+	w.batch, err = src.Reset(0)
+	if err != nil {
+		return nil, err
+	}
+	if l, ok := src.(rollout.LengthSource); ok && l.MeanTokens() != nil {
+		w.lengths = l
+	}
+	w.prompts = stream.New(cfg.Seed).Named(cfg.Population).With(uint64(w.batch), firstStep)
+	for _, newStrategy := range strategies {
+		s, err := newStrategy()
+		if err != nil {
+			return nil, err
+		}
+		w.arms = append(w.arms, newArm(s, w.batch, w.lengths != nil, cfg))
+	}
+	w.named = len(w.arms)
+	for k := range w.named {
+		if err := w.addReference(w.arms[k].strategy); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// firstStep labels the only step of a one-step run in the streams.
+const firstStep = 0
+
+// addReference finds or makes the arm of the fixed group of s's mean size.
+func (w *worker) addReference(s strategy.Strategy) error {
+	b, ok := s.(strategy.Budgeter)
+	if !ok {
+		w.fixed = append(w.fixed, -1)
+		return nil
+	}
+	ref, err := strategy.NewFixedMean(b.Budget(w.batch), w.batch)
+	if err != nil {
+		return err
+	}
+	for i, a := range w.arms {
+		if a.spec == ref.Spec() {
+			w.fixed = append(w.fixed, i)
+			return nil
+		}
+	}
+	w.fixed = append(w.fixed, len(w.arms))
+	w.arms = append(w.arms, newArm(ref, w.batch, w.lengths != nil, w.cfg))
+	return nil
+}
+
+// block runs n replicates from first on.
+func (w *worker) block(ctx context.Context, first, n int) (*tally, error) {
+	t := w.newTally()
+	for k := range n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := w.replicate(ctx, w.prompts.With(uint64(first+k))); err != nil {
+			return nil, err
+		}
+		t.add(w)
+	}
+	return t, nil
+}
+
+// replicate runs every arm on the batch that key names.
+func (w *worker) replicate(ctx context.Context, key stream.Key) error {
+	if _, err := w.source.Reset(key); err != nil {
+		return err
+	}
+	w.truth.p = w.source.Truth()
+	w.truth.u, w.truth.sumU = variances(w.truth.u, w.truth.p)
+	if w.lengths != nil {
+		w.truth.tokens = w.lengths.MeanTokens()
+	}
+	for _, a := range w.arms {
+		if err := a.run(ctx, w.source, &w.truth, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

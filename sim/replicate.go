@@ -1,0 +1,328 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"vigorlab/distributions"
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/strategy"
+	"vigorlab/sim/stream"
+)
+
+// The totals of one batch that figures are made of. The update weighs a group
+// by w: its rollouts G, or 1 under AggregatePrompt.
+const (
+	totGenerated     = iota // rollouts generated
+	totTrained              // rollouts in the update
+	totW                    // sum of w
+	totWU                   // sum of w u
+	totWSigma               // sum of w sigma
+	totWSigmaU              // sum of w sigma u
+	totIneffective          // trained rollouts in groups with s = 0 or s = G
+	totZeroVariance         // such groups
+	totGroups               // trained groups
+	totSigma                // sum of sigma over trained groups
+	totU                    // sum of u over the batch
+	totRatio                // (totWU/totW) / (totU/B), where totU > 0
+	totHasRatio             // 1 where totU > 0
+	totRounds               // sequential rounds
+	totTokens               // generated tokens
+	totUniformTokens        // mean tokens of one rollout of every prompt
+	numTotals
+)
+
+// allocationBins is the number of equal bins of p in which rollouts are counted.
+const allocationBins = 20
+
+// An arm runs one strategy on batch after batch. The slices are reused, so
+// that a replicate allocates nothing once they have grown.
+type arm struct {
+	strategy strategy.Strategy
+	spec     string
+	byPrompt bool // AggregatePrompt
+	frontier float64
+
+	gen    *stream.Generator
+	batch  rollout.Batch
+	ledger rollout.Ledger
+	ask    []rollout.Request
+	first  []int
+	got    []int
+	tokens []int // nil where lengths are unknown
+	last   []int // the last round that asked each prompt
+
+	totals [numTotals]float64
+	sizes  []int                      // sizes[g]: trained groups of g rollouts
+	bins   [allocationBins][2]float64 // prompts and generated rollouts by p
+	cuts   []cutCount
+}
+
+// A cutCount counts prompts at one cut.
+type cutCount struct{ active, frontierActive, dropped, frontierDropped float64 }
+
+// newArm returns an arm for batches of the given size.
+func newArm(s strategy.Strategy, batch int, lengths bool, cfg *Config) *arm {
+	a := &arm{
+		strategy: s,
+		spec:     s.Spec(),
+		byPrompt: cfg.Aggregate == AggregatePrompt,
+		frontier: cfg.Frontier,
+		gen:      stream.NewGenerator(0),
+		batch:    rollout.Batch{N: make([]int, batch), S: make([]int, batch)},
+		last:     make([]int, batch),
+	}
+	if lengths {
+		a.batch.Tokens = make([]int, batch)
+	}
+	return a
+}
+
+// truth holds what the engine knows of a batch and strategies do not.
+type truth struct {
+	p, u   []float64
+	tokens []float64 // mean tokens a rollout, nil where lengths are unknown
+	sumU   float64
+}
+
+// run lets the strategy spend its rollouts on the source's batch, which key
+// names: the strategy asks, the source answers, the ledger counts.
+func (a *arm) run(ctx context.Context, src rollout.Source, t *truth, key stream.Key) error {
+	if err := a.start(t, key); err != nil {
+		return err
+	}
+	for {
+		a.ask = a.strategy.Next(&a.batch, a.ask[:0], a.gen.Rand)
+		if len(a.ask) == 0 {
+			break
+		}
+		if err := a.draw(ctx, src, a.batch.N); err != nil {
+			return err
+		}
+		a.batch.Round++
+		a.ledger.Rounds++
+		for i, q := range a.ask {
+			a.batch.N[q.X] += q.N
+			a.batch.S[q.X] += a.got[i]
+			a.last[q.X] = a.batch.Round
+			a.ledger.Generated += q.N
+		}
+		a.chargeTokens()
+	}
+	return a.update(ctx, src, t)
+}
+
+func (a *arm) start(t *truth, key stream.Key) error {
+	clear(a.batch.N)
+	clear(a.batch.S)
+	clear(a.batch.Tokens)
+	clear(a.last)
+	a.batch.Round = 0
+	a.ledger = rollout.Ledger{}
+	a.gen.Reset(key.Named(a.spec))
+	if err := a.strategy.Start(len(a.batch.N)); err != nil {
+		return fmt.Errorf("%s: %w", a.spec, err)
+	}
+	if a.strategy.Capabilities().Truth {
+		a.strategy.(strategy.TruthSeer).SeeTruth(t.p)
+	}
+	return nil
+}
+
+// draw asks the source for a.ask, each prompt's rollouts from first[X] on.
+func (a *arm) draw(ctx context.Context, src rollout.Source, first []int) error {
+	a.first, a.got = a.first[:0], a.got[:0]
+	for _, q := range a.ask {
+		a.first = append(a.first, first[q.X])
+		a.got = append(a.got, 0)
+	}
+	if a.batch.Tokens != nil {
+		a.tokens = append(a.tokens[:0], a.got...)
+	}
+	if err := src.Draw(ctx, a.ask, a.first, a.got, a.tokens); err != nil {
+		return fmt.Errorf("%s: %w", a.spec, err)
+	}
+	return nil
+}
+
+func (a *arm) chargeTokens() {
+	for i, n := range a.tokens {
+		a.batch.Tokens[a.ask[i].X] += n
+		a.ledger.GeneratedTokens += n
+	}
+}
+
+// update draws fresh groups where the strategy wants them, and measures the
+// groups that the update uses.
+func (a *arm) update(ctx context.Context, src rollout.Source, t *truth) error {
+	a.countCuts(t)
+	a.countBins(t)
+	u := a.strategy.Update()
+	a.clearTotals()
+	if !u.Fresh {
+		if u.Prompts == nil {
+			for x, g := range a.batch.N {
+				a.measure(g, a.batch.S[x], t.u[x])
+			}
+		}
+		for _, x := range u.Prompts {
+			a.measure(a.batch.N[x], a.batch.S[x], t.u[x])
+		}
+		a.finish(t)
+		return nil
+	}
+	a.askAgain(u.Prompts)
+	if err := a.draw(ctx, src, a.batch.N); err != nil {
+		return err
+	}
+	a.ledger.Rounds++
+	a.ledger.Selection = a.ledger.Generated
+	for i, q := range a.ask {
+		a.ledger.Generated += q.N
+		a.measure(q.N, a.got[i], t.u[q.X])
+	}
+	a.chargeTokens()
+	a.finish(t)
+	return nil
+}
+
+// askAgain fills a.ask with groups of the sizes so far, for the given prompts
+// or, for nil, for all that have one.
+func (a *arm) askAgain(prompts []int) {
+	a.ask = a.ask[:0]
+	for _, x := range prompts {
+		a.ask = append(a.ask, rollout.Request{X: x, N: a.batch.N[x]})
+	}
+	if prompts != nil {
+		return
+	}
+	for x, g := range a.batch.N {
+		if g > 0 {
+			a.ask = append(a.ask, rollout.Request{X: x, N: g})
+		}
+	}
+}
+
+func (a *arm) clearTotals() {
+	a.totals = [numTotals]float64{}
+	clear(a.sizes)
+}
+
+// measure adds one trained group of g rollouts with s successes; u is the
+// prompt's true variance. This is the engine's innermost loop.
+func (a *arm) measure(g, s int, u float64) {
+	if g == 0 {
+		return
+	}
+	for g >= len(a.sizes) {
+		a.sizes = append(a.sizes, 0)
+	}
+	a.sizes[g]++
+	size := float64(g)
+	w := size
+	if a.byPrompt {
+		w = 1
+	}
+	t := &a.totals
+	t[totGroups]++
+	t[totTrained] += size
+	t[totW] += w
+	t[totWU] += w * u
+	if s == 0 || s == g {
+		t[totIneffective] += size
+		t[totZeroVariance]++
+		return
+	}
+	sigma := sigma(g, s)
+	t[totSigma] += sigma
+	t[totWSigma] += w * sigma
+	t[totWSigmaU] += w * sigma * u
+}
+
+// finish fills the totals that do not depend on single groups.
+func (a *arm) finish(t *truth) {
+	tot := &a.totals
+	a.ledger.Trained = int(tot[totTrained])
+	tot[totGenerated] = float64(a.ledger.Generated)
+	tot[totU] = t.sumU
+	tot[totRounds] = float64(a.ledger.Rounds)
+	tot[totTokens] = float64(a.ledger.GeneratedTokens)
+	for _, l := range t.tokens {
+		tot[totUniformTokens] += l
+	}
+	if t.sumU > 0 {
+		tot[totHasRatio] = 1
+		tot[totRatio] = tot[totWU] / tot[totW] / (t.sumU / float64(len(t.u)))
+	}
+}
+
+// countCuts counts who was dropped where: a prompt is dropped at the cut after
+// the last round that asked it, unless that was the last round of all.
+func (a *arm) countCuts(t *truth) {
+	rounds := a.batch.Round
+	a.cuts = append(a.cuts[:0], make([]cutCount, max(0, rounds-1))...)
+	if rounds < 2 {
+		return
+	}
+	active, frontierActive := float64(len(a.last)), 0.0
+	for x, last := range a.last {
+		atFrontier := 0.0
+		if t.u[x] >= a.frontier {
+			atFrontier = 1
+		}
+		frontierActive += atFrontier
+		if last > 0 && last < rounds {
+			a.cuts[last-1].dropped++
+			a.cuts[last-1].frontierDropped += atFrontier
+		}
+	}
+	for i := range a.cuts {
+		d := &a.cuts[i]
+		d.active, d.frontierActive = active, frontierActive
+		active -= d.dropped
+		frontierActive -= d.frontierDropped
+	}
+}
+
+func (a *arm) countBins(t *truth) {
+	clear(a.bins[:])
+	for x, p := range t.p {
+		b := &a.bins[min(int(p*allocationBins), allocationBins-1)]
+		b[0]++
+		b[1] += float64(a.batch.N[x])
+	}
+}
+
+// sigmaTable holds sigma for groups of up to maxSigmaTable rollouts.
+const maxSigmaTable = 64
+
+var sigmaTable = func() (t [maxSigmaTable + 1][maxSigmaTable + 1]float64) {
+	for g := 1; g <= maxSigmaTable; g++ {
+		for s := 0; s <= g; s++ {
+			t[g][s] = 2 * math.Sqrt(float64(s)*float64(g-s)) / float64(g)
+		}
+	}
+	return t
+}()
+
+// sigma returns the within-group standard deviation of s successes in a group
+// of g, ddof 0, signed coding: 2 sqrt(s(g-s))/g, in [0, 1].
+func sigma(g, s int) float64 {
+	if g <= maxSigmaTable {
+		return sigmaTable[g][s]
+	}
+	return 2 * math.Sqrt(float64(s)*float64(g-s)) / float64(g)
+}
+
+// variances fills u with the true variances of p and returns their sum.
+func variances(u, p []float64) ([]float64, float64) {
+	u = u[:0]
+	sum := 0.0
+	for _, p := range p {
+		v := distributions.U(p)
+		u = append(u, v)
+		sum += v
+	}
+	return u, sum
+}
