@@ -1,0 +1,38 @@
+package theory
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// outside is the error for a parameter outside its allowed range.
+func outside(field string, value any, want string) error {
+	return fmt.Errorf("theory: %s = %v, want %s", field, value, want)
+}
+
+// unless returns err where ok is false: a line a condition, written so that
+// NaN fails.
+func unless(ok bool, err error) error {
+	if ok {
+		return nil
+	}
+	return err
+}
+
+// checkSchedule validates the parameters that every closed form shares.
+func checkSchedule(alpha, gamma float64, rounds int) error {
+	return errors.Join(
+		unless(alpha > 0 && alpha < 1, outside("alpha", alpha, "(0, 1)")),
+		unless(gamma > 0 && gamma <= math.MaxFloat64, outside("gamma", gamma, "(0, Inf)")),
+		unless(rounds >= 1, outside("rounds", rounds, "a whole number >= 1")),
+	)
+}
+
+// finite returns x, or an error where it passes the range of float64.
+func finite(name string, x float64) (float64, error) {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return math.NaN(), fmt.Errorf("theory: %s passes the largest float64", name)
+	}
+	return x, nil
+}
