@@ -18,7 +18,7 @@ func ParseRatio(text string) (Ratio, error) {
 		return Ratio{}, fmt.Errorf("%.80q is too long a number, want a decimal or a fraction such as 0.5 or 1/3", text)
 	}
 	r, ok := new(big.Rat).SetString(text)
-	if !ok || strings.HasPrefix(strings.TrimLeft(text, "+-"), "0x") {
+	if !ok || strings.ContainsAny(text, "_xXpPoObB") { // big.Rat reads Go's literals, people do not write them
 		return Ratio{}, fmt.Errorf("%q is not a number, want a decimal or a fraction such as 0.5 or 1/3", text)
 	}
 	return Ratio{text: normal(r)}, nil
