@@ -40,6 +40,11 @@ func TestTally(t *testing.T) {
 			1, 1,
 		},
 		{"build", pass + "\nfunc TestB(t *testing.T) { undefined() }\n", []string{"undefined: undefined", "FAILED vigorlab/a\n", "0 passed, 1 failed"}, 1, 1},
+		{
+			"end", pass + "\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(3) }\n",
+			[]string{"FAIL\tvigorlab/a", "FAILED vigorlab/a\n", "2 passed, 1 failed"},
+			1, 1,
+		},
 		{"none", "package a\n", []string{"no test has run", "0 passed, 0 failed"}, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
