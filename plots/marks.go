@@ -1,0 +1,150 @@
+package plots
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// The plotters. Each draws points that have been cleaned (notes.runs).
+
+// A grid is faint lines at the labelled ticks of y.
+type grid struct{}
+
+func (grid) Plot(c draw.Canvas, p *plot.Plot) {
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		if y := c.Y(p.Y.Norm(t.Value)); !t.IsMinor() && c.ContainsY(y) {
+			c.StrokeLine2(draw.LineStyle{Color: gridGrey, Width: hairWidth}, c.Min.X, y, c.Max.X, y)
+		}
+	}
+}
+
+// A curve is a line through its points, clipped to the plot.
+type curve struct {
+	points []Point
+	style  draw.LineStyle
+}
+
+func (l curve) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	line := make([]vg.Point, len(l.points))
+	for i, pt := range l.points {
+		line[i] = vg.Point{X: x(pt.X), Y: y(pt.Y)}
+	}
+	if len(line) == 1 {
+		c.DrawGlyph(draw.GlyphStyle{Color: l.style.Color, Radius: dotRadius, Shape: draw.CircleGlyph{}}, line[0])
+		return
+	}
+	c.StrokeLines(l.style, c.ClipLinesXY(line)...)
+}
+
+// A band fills the intervals of the points of a curve.
+type band struct {
+	points []Point
+	fill   color.Color
+}
+
+func (b band) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	bottom := p.Y.Min
+	draw := func(run []Point) {
+		if len(run) < 2 {
+			return
+		}
+		var outline []vg.Point
+		for _, pt := range run {
+			outline = append(outline, vg.Point{X: x(pt.X), Y: y(pt.High)})
+		}
+		for i := len(run) - 1; i >= 0; i-- {
+			outline = append(outline, vg.Point{X: x(run[i].X), Y: y(max(run[i].Low, bottom))})
+		}
+		c.FillPolygon(b.fill, outline)
+	}
+	from := 0
+	for i, pt := range b.points {
+		if !pt.hasInterval() {
+			draw(b.points[from:i])
+			from = i + 1
+		}
+	}
+	draw(b.points[from:])
+}
+
+// A mark is how a series draws its points and their intervals.
+type mark struct {
+	color  color.RGBA
+	shape  draw.GlyphDrawer
+	hollow bool
+}
+
+// dot draws the point with a white rim that parts it from lines and others.
+func (m mark) dot(c draw.Canvas, at vg.Point) {
+	style := draw.GlyphStyle{Color: white, Radius: dotRadius + 0.6, Shape: m.shape}
+	c.DrawGlyphNoClip(style, at)
+	style.Color, style.Radius = m.color, dotRadius
+	c.DrawGlyphNoClip(style, at)
+	if m.hollow {
+		style.Color, style.Radius = white, dotRadius-0.8
+		c.DrawGlyphNoClip(style, at)
+	}
+}
+
+// interval draws a bar from low to high; open leaves out the end at low.
+func (m mark) interval(c draw.Canvas, low, high vg.Point, open bool) {
+	style := draw.LineStyle{Color: m.color, Width: errorWidth}
+	across := vg.Point{X: whiskerEnd}
+	if low.Y == high.Y {
+		across = vg.Point{Y: whiskerEnd}
+	}
+	lines := [][]vg.Point{{low, high}, {high.Sub(across), high.Add(across)}}
+	if !open {
+		lines = append(lines, []vg.Point{low.Sub(across), low.Add(across)})
+	}
+	c.StrokeLines(style, lines...)
+}
+
+// dots are points with intervals; shift moves them aside.
+type dots struct {
+	points []Point
+	mark   mark
+	shift  vg.Length
+}
+
+func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for _, pt := range d.points {
+		if !pt.hasInterval() {
+			continue
+		}
+		at := x(pt.X) + d.shift
+		d.mark.interval(c, vg.Point{X: at, Y: y(max(pt.Low, p.Y.Min))},
+			vg.Point{X: at, Y: y(min(pt.High, p.Y.Max))}, pt.Low < p.Y.Min)
+	}
+	for _, pt := range d.points {
+		d.mark.dot(c, vg.Point{X: x(pt.X) + d.shift, Y: y(pt.Y)})
+	}
+}
+
+// GlyphBoxes keeps marks at the rim of the plot whole.
+func (d dots) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
+	r := dotRadius + 0.6
+	var boxes []plot.GlyphBox
+	for _, pt := range d.points {
+		boxes = append(boxes, plot.GlyphBox{X: p.X.Norm(pt.X), Y: p.Y.Norm(pt.Y), Rectangle: vg.Rectangle{
+			Min: vg.Point{X: d.shift - r, Y: -r}, Max: vg.Point{X: d.shift + r, Y: r},
+		}})
+	}
+	return boxes
+}
+
+// diamond is a filled square on its corner.
+type diamond struct{}
+
+func (diamond) DrawGlyph(c *draw.Canvas, sty draw.GlyphStyle, at vg.Point) {
+	r := sty.Radius * 1.25
+	c.FillPolygon(sty.Color, []vg.Point{
+		{X: at.X, Y: at.Y + r}, {X: at.X + r, Y: at.Y}, {X: at.X, Y: at.Y - r}, {X: at.X - r, Y: at.Y},
+	})
+}

@@ -1,0 +1,158 @@
+package plots
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+	"regexp"
+	"strconv"
+
+	"github.com/tdewolff/canvas"
+	"github.com/tdewolff/canvas/renderers/pdf"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// mm is a point in millimetres, the unit of package canvas.
+const mm = 25.4 / 72
+
+// renderPDF draws through canvas: gonum's own PDF garbles all but Latin-1.
+func renderPDF(fig Figure, w, h vg.Length) ([]byte, error) {
+	var buf bytes.Buffer
+	doc := pdf.New(&buf, float64(w)*mm, float64(h)*mm, nil)
+	doc.SetInfo(fig.title, "", "", "", "vigorlab")
+	page := &pdfPage{ctx: canvas.NewContext(doc), w: w, h: h, families: map[string]*canvas.FontFamily{}}
+	vg.Initialize(page)
+	fig.Draw(draw.New(page))
+	err := errors.Join(page.err, doc.Close())
+	if err != nil {
+		return nil, fmt.Errorf("plots: PDF: %w", err)
+	}
+	return undate(buf.Bytes())
+}
+
+// A pdfPage lets gonum draw on a PDF page of package canvas. (The adapter that
+// canvas offers itself brings every one of its other formats along.)
+type pdfPage struct {
+	ctx      *canvas.Context
+	w, h     vg.Length
+	families map[string]*canvas.FontFamily
+	err      error // the first
+}
+
+var _ vg.CanvasSizer = (*pdfPage)(nil)
+
+func (p *pdfPage) Size() (w, h vg.Length)   { return p.w, p.h }
+func (p *pdfPage) SetLineWidth(w vg.Length) { p.ctx.SetStrokeWidth(float64(w) * mm) }
+func (p *pdfPage) Rotate(radians float64)   { p.ctx.Rotate(radians * 180 / math.Pi) }
+func (p *pdfPage) Translate(by vg.Point)    { p.ctx.Translate(float64(by.X)*mm, float64(by.Y)*mm) }
+func (p *pdfPage) Scale(x, y float64)       { p.ctx.Scale(x, y) }
+func (p *pdfPage) Push()                    { p.ctx.Push() }
+func (p *pdfPage) Pop()                     { p.ctx.Pop() }
+func (p *pdfPage) Stroke(path vg.Path)      { p.trace(path); p.ctx.Stroke() }
+func (p *pdfPage) Fill(path vg.Path)        { p.trace(path); p.ctx.Fill() }
+func (p *pdfPage) fail(err error)           { p.err = errors.Join(p.err, err) }
+
+func (p *pdfPage) SetLineDash(pattern []vg.Length, offset vg.Length) {
+	dashes := make([]float64, len(pattern))
+	for i, d := range pattern {
+		dashes[i] = float64(d) * mm
+	}
+	p.ctx.SetDashes(float64(offset)*mm, dashes...)
+}
+
+func (p *pdfPage) SetColor(c color.Color) {
+	if c == nil {
+		c = color.Black
+	}
+	p.ctx.SetFillColor(c)
+	p.ctx.SetStrokeColor(c)
+}
+
+// trace puts the path into the context.
+func (p *pdfPage) trace(path vg.Path) {
+	at := func(q vg.Point) (x, y float64) { return float64(q.X) * mm, float64(q.Y) * mm }
+	for _, step := range path {
+		x, y := at(step.Pos)
+		switch {
+		case step.Type == vg.MoveComp:
+			p.ctx.MoveTo(x, y)
+		case step.Type == vg.LineComp:
+			p.ctx.LineTo(x, y)
+		case step.Type == vg.ArcComp:
+			r, from := float64(step.Radius)*mm, step.Start*180/math.Pi
+			p.ctx.Arc(r, r, 0, from, from+step.Angle*180/math.Pi)
+		case step.Type == vg.CurveComp && len(step.Control) == 1:
+			cx, cy := at(step.Control[0])
+			p.ctx.QuadTo(cx, cy, x, y)
+		case step.Type == vg.CurveComp && len(step.Control) == 2:
+			ax, ay := at(step.Control[0])
+			bx, by := at(step.Control[1])
+			p.ctx.CubeTo(ax, ay, bx, by, x, y)
+		case step.Type == vg.CloseComp:
+			p.ctx.Close()
+		}
+	}
+}
+
+// FillString writes one line with its baseline from at on.
+func (p *pdfPage) FillString(f font.Face, at vg.Point, s string) {
+	family, ok := p.families[f.Name()]
+	if !ok {
+		var source bytes.Buffer
+		_, err := f.Face.WriteSourceTo(nil, &source)
+		family = canvas.NewFontFamily(f.Name())
+		err = errors.Join(err, family.LoadFont(source.Bytes(), 0, canvas.FontRegular))
+		if err != nil {
+			p.fail(err)
+			return
+		}
+		p.families[f.Name()] = family
+	}
+	style := family.Face(float64(f.Font.Size), p.ctx.Style.Fill.Color, canvas.FontRegular, canvas.FontNormal)
+	p.ctx.DrawText(float64(at.X)*mm, float64(at.Y)*mm, canvas.NewTextLine(style, s, canvas.Left))
+}
+
+// DrawImage is not needed: no figure holds pixels.
+func (p *pdfPage) DrawImage(vg.Rectangle, image.Image) {
+	p.fail(errors.New("images are not supported"))
+}
+
+var (
+	creationDate = regexp.MustCompile(`/CreationDate\(D:[0-9Z+-]*\)`)
+	xrefTable    = regexp.MustCompile(`\nxref\n0 [0-9]+\n(?:[0-9]{10} [0-9]{5} [nf] \n)+`)
+	xrefEntry    = regexp.MustCompile(`[0-9]{10} [0-9]{5} n`)
+	startXref    = regexp.MustCompile(`\nstartxref\n([0-9]+)\n%%EOF\n?$`)
+)
+
+// undate takes the creation date out of a PDF, and moves back the offsets of
+// what follows it.
+func undate(doc []byte) ([]byte, error) {
+	dates := creationDate.FindAllIndex(doc, -1)
+	table, start := xrefTable.FindIndex(doc), startXref.FindSubmatchIndex(doc)
+	if len(dates) != 1 || table == nil || start == nil {
+		return nil, errors.New("plots: PDF: the writer's layout has changed: no date, no cross references")
+	}
+	from, cut := dates[0][0], dates[0][1]-dates[0][0]
+	moved := func(offset []byte) int {
+		n, _ := strconv.Atoi(string(offset)) // digits by the pattern
+		if n > from {
+			n -= cut
+		}
+		return n
+	}
+	var out bytes.Buffer
+	out.Write(doc[:from])
+	out.Write(doc[from+cut : table[0]])
+	out.Write(xrefEntry.ReplaceAllFunc(doc[table[0]:table[1]], func(e []byte) []byte {
+		return fmt.Appendf(nil, "%010d%s", moved(e[:10]), e[10:])
+	}))
+	out.Write(doc[table[1]:start[2]])
+	fmt.Fprintf(&out, "%d", moved(doc[start[2]:start[3]]))
+	out.Write(doc[start[3]:])
+	return out.Bytes(), nil
+}

@@ -1,0 +1,189 @@
+package plots
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// The figures of the tests, from numbers of theory.md where it has them.
+
+// eta is the closed form at alpha = 1/2, gamma = 2.
+func eta(kappa, rounds float64) float64 {
+	q := math.Pow(2, 1/kappa)
+	return (math.Pow(q, rounds) - 1) / (rounds * (q - 1))
+}
+
+// etaTruncated is the closed form on [0.01, 1] at alpha = 1/2, gamma = 2.
+func etaTruncated(kappa, rounds float64) float64 {
+	const lo = 0.01
+	z := 1 - math.Pow(lo, kappa)
+	tail := func(c float64) float64 {
+		return kappa * math.Pow(lo, kappa) * (math.Pow(c, 1-kappa) - 1) / ((kappa - 1) * z)
+	}
+	var sum float64
+	for i := 0.0; i < rounds; i++ {
+		alpha := math.Pow(0.5, i)
+		sum += math.Pow(2, i) * tail(lo*math.Pow(1-(1-alpha)*z, -1/kappa))
+	}
+	return sum / (rounds * tail(lo))
+}
+
+func cube(points []Point) []Point {
+	out := make([]Point, len(points))
+	for i, p := range points {
+		out[i] = Point{p.X, math.Cbrt(p.Y), math.Cbrt(p.Low), math.Cbrt(p.High)}
+	}
+	return out
+}
+
+func sampleSpeedup() SpeedupData {
+	d := SpeedupData{Exponent: "1/3"}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, s := range []struct {
+		label string
+		kappa float64
+	}{{"κ = 1.1", 1.1}, {"κ = 1.5", 1.5}, {"κ = 2", 2}, {"κ = 3", 3}} {
+		f := Family{Label: s.label}
+		for t := 1.0; t <= 8; t++ {
+			f.ClosedForm = append(f.ClosedForm, At(t, eta(s.kappa, t)))
+			tr := etaTruncated(s.kappa, t)
+			f.Truncated = append(f.Truncated, At(t, tr))
+			mf := 1 + 0.28*(tr-1)
+			f.MeanField = append(f.MeanField, At(t, mf))
+			if int(t)%2 == 0 {
+				m, e := mf+0.03*r.NormFloat64(), 0.05
+				f.MonteCarlo = append(f.MonteCarlo, Point{t, m, m - e, m + e})
+			}
+		}
+		f.ClosedForm, f.Truncated = cube(f.ClosedForm), cube(f.Truncated)
+		f.MeanField, f.MonteCarlo = cube(f.MeanField), cube(f.MonteCarlo)
+		d.Shapes = append(d.Shapes, f)
+	}
+	for t := 1.0; t <= 8; t++ {
+		d.Cap = append(d.Cap, At(t, (math.Pow(2, t)-1)/t))
+	}
+	d.Cap = cube(d.Cap)
+	return d
+}
+
+func sampleEtaShape() EtaShapeData {
+	f := Family{Label: "vigor, T = 4"}
+	r := rand.New(rand.NewPCG(3, 4))
+	for k := 1.05; k <= 4.001; k += 0.05 {
+		f.ClosedForm = append(f.ClosedForm, At(k, eta(k, 4)))
+		tr := etaTruncated(k, 4)
+		f.Truncated = append(f.Truncated, At(k, tr))
+		f.MeanField = append(f.MeanField, At(k, 1+0.16*(tr-1)))
+	}
+	for k := 1.1; k <= 4.001; k += 0.4 {
+		m := 1 + 0.16*(etaTruncated(k, 4)-1) + 0.01*r.NormFloat64()
+		f.MonteCarlo = append(f.MonteCarlo, Point{k, m, m - 0.03, m + 0.03})
+	}
+	return EtaShapeData{Schedules: []Family{f}, Cap: []Point{At(1.05, 3.75), At(4, 3.75)}}
+}
+
+func sampleAllocation() AllocationData {
+	v, w := Family{Label: "VIGOR 2·2^t, T = 4"}, Family{Label: "VIGOR 4, 16, T = 2"}
+	fixed := Family{Label: "fixed, G = 8"}
+	r := rand.New(rand.NewPCG(5, 6))
+	for i := 0; i <= 200; i++ {
+		p := float64(i) / 200
+		u := 4 * p * (1 - p)
+		v.MeanField = append(v.MeanField, At(p, 2+13.5*math.Pow(u, 1.1)))
+		w.MeanField = append(w.MeanField, At(p, 4+9*math.Pow(u, 0.9)))
+		fixed.MeanField = append(fixed.MeanField, At(p, 8))
+	}
+	for i := range 10 {
+		p := (float64(i) + 0.5) / 10
+		u := 4 * p * (1 - p)
+		m := 2 + 13.5*math.Pow(u, 1.1) + 0.2*r.NormFloat64()
+		v.MonteCarlo = append(v.MonteCarlo, Point{p, m, m - 0.6, m + 0.6})
+		m = 4 + 9*math.Pow(u, 0.9) + 0.2*r.NormFloat64()
+		w.MonteCarlo = append(w.MonteCarlo, Point{p, m, m - 0.5, m + 0.5})
+	}
+	return AllocationData{Strategies: []Family{v, w, fixed}}
+}
+
+func sampleGroupSizes() GroupSizesData {
+	v := func(m float64) Value { return Value{m, m - 0.012, m + 0.012} }
+	return GroupSizesData{Strategies: []SizeLaw{
+		{"VIGOR, T = 4", []SizeShare{{2, v(0.5)}, {6, v(0.25)}, {14, v(0.125)}, {30, v(0.125)}}},
+		{"VIGOR, T = 2", []SizeShare{{4, v(0.75)}, {20, v(0.25)}}},
+		{"fixed, G = 8", []SizeShare{{8, Value{1, math.NaN(), math.NaN()}}}},
+	}}
+}
+
+func sampleGradient(n int) GradientNormData {
+	r := rand.New(rand.NewPCG(7, 8))
+	var d GradientNormData
+	for range n {
+		g := 2 << r.IntN(6)
+		s := r.IntN(g + 1)
+		sigma := 2 * math.Sqrt(float64(s*(g-s))) / float64(g)
+		m := math.Exp(0.5 * r.NormFloat64())
+		tight := math.Sqrt(r.Float64()*r.Float64()) * 0.97
+		d.Cases = append(d.Cases, At(m*sigma, m*sigma*tight))
+	}
+	return d
+}
+
+func sampleScreening() ScreeningData {
+	point := func(t, y, e float64) Point { return Point{t, y, y - e, y + e} }
+	return ScreeningData{Errors: []Family{
+		{
+			Label:      "false omission",
+			MeanField:  []Point{At(1, 0.00031207), At(2, 0.0000857), At(3, 0.0000059)},
+			MonteCarlo: []Point{point(1, 0.00033, 0.00005), point(2, 0.00009, 0.00003), point(3, 0.000004, 0.000005)},
+		},
+		{
+			Label:      "false negative",
+			MeanField:  []Point{At(1, 0.28888), At(2, 0.03972), At(3, 0.00137)},
+			MonteCarlo: []Point{point(1, 0.287, 0.01), point(2, 0.041, 0.005), point(3, 0.0012, 0.0006)},
+		},
+		{
+			Label:      "false negative, cumulative",
+			MeanField:  []Point{At(1, 0.28888), At(2, 0.31713), At(3, 0.31806)},
+			MonteCarlo: []Point{point(1, 0.287, 0.01), point(2, 0.316, 0.01), point(3, 0.317, 0.01)},
+		},
+	}}
+}
+
+func sampleComparison() ComparisonData {
+	nan := math.NaN()
+	v := func(m, e float64) Value { return Value{m, m - e, m + e} }
+	none := Value{nan, nan, nan}
+	return ComparisonData{
+		Figure:    "signal per rollout, fixed groups of the same size = 1",
+		Parties:   []string{"mean field", "replay, 95 % interval"},
+		Reference: 1,
+		Rows: []ComparisonRow{
+			{"one-shot RLVR, steps 1–5", "vigor m0 = 2, T = 4", []Value{{1.98, nan, nan}, v(1.93, 0.08)}},
+			{"one-shot RLVR, steps 1–5", "vigor m0 = 4, T = 2", []Value{{1.61, nan, nan}, v(1.64, 0.06)}},
+			{"one-shot RLVR, steps 1–5", "random control", []Value{{1, nan, nan}, v(1.01, 0.05)}},
+			{"Beta(0.1, 0.3)", "vigor m0 = 2, T = 4", []Value{{2.11, nan, nan}, v(2.10, 0.04)}},
+			{"Beta(0.1, 0.3)", "vigor m0 = 4, T = 2", []Value{{1.72, nan, nan}, v(1.71, 0.03)}},
+			{"Beta(0.1, 0.3)", "oracle", []Value{none, v(2.6, 0.05)}},
+		},
+	}
+}
+
+// must returns the figure of a constructor that must not fail.
+func must(f Figure, err error) Figure {
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// samples are one figure a kind.
+func samples() map[string]Figure {
+	return map[string]Figure{
+		"speedup":     must(Speedup(sampleSpeedup())),
+		"eta-shape":   must(EtaShape(sampleEtaShape())),
+		"allocation":  must(Allocation(sampleAllocation())),
+		"group-sizes": must(GroupSizes(sampleGroupSizes())),
+		"gradient":    must(GradientNorm(sampleGradient(20000))),
+		"screening":   must(Screening(sampleScreening())),
+		"comparison":  must(Comparison(sampleComparison())),
+	}
+}

@@ -1,0 +1,133 @@
+package plots
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// The formats of Save and Render.
+const (
+	PDF = "pdf" // vector, with subset fonts
+	SVG = "svg" // names its font with stand-ins of the same widths
+	PNG = "png" // at 300 dots per inch
+)
+
+// Formats lists all formats.
+func Formats() []string { return []string{PDF, SVG, PNG} }
+
+const dpi = 300
+
+// Save writes the figure to dir/name.pdf, .svg and so on, formats as asked. The
+// directory must exist. A file appears under its name only when it is complete;
+// no format is written if one cannot be drawn. The bytes depend on the figure,
+// format and width alone.
+func Save(dir, name string, fig Figure, formats []string, width Width) error {
+	if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
+		return fmt.Errorf("plots: figure name = %q, want a file name", name)
+	}
+	drawn := make([][]byte, len(formats))
+	for i, format := range formats {
+		var err error
+		if drawn[i], err = Render(fig, format, width); err != nil {
+			return err
+		}
+	}
+	for i, format := range formats {
+		if err := writeFile(filepath.Join(dir, name+"."+format), drawn[i]); err != nil {
+			return fmt.Errorf("plots: %w", err)
+		}
+	}
+	return nil
+}
+
+// Render returns the bytes of the figure in a format, at a width in [2, 20]
+// inches.
+func Render(fig Figure, format string, width Width) ([]byte, error) {
+	if len(fig.panels) == 0 {
+		return nil, errors.New("plots: the figure is empty")
+	}
+	if !(width >= 2 && width <= 20) {
+		return nil, fmt.Errorf("plots: width = %v, want [2, 20] inches", float64(width))
+	}
+	w, h := fig.size(width)
+	switch format {
+	case PDF:
+		return renderPDF(fig, w, h)
+	case SVG:
+		return renderSVG(fig, w, h)
+	case PNG:
+		return renderPNG(fig, w, h)
+	}
+	return nil, fmt.Errorf("plots: format = %q, want one of %s", format, strings.Join(Formats(), ", "))
+}
+
+// writeFile writes data under a temporary name in the same directory and
+// renames it, so that a full disk leaves nothing under the name.
+func writeFile(path string, data []byte) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(tmp.Name())
+		}
+	}()
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// renderSVG draws through gonum, and names stand-ins for the font that have its
+// widths: browsers would fall back to a serif face of others.
+func renderSVG(fig Figure, w, h vg.Length) ([]byte, error) {
+	c := vgsvg.New(w, h)
+	fig.Draw(draw.New(c))
+	var buf bytes.Buffer
+	if _, err := c.WriteTo(&buf); err != nil {
+		return nil, fmt.Errorf("plots: SVG: %w", err)
+	}
+	// Labels cannot match: their quotation marks are escaped.
+	return bytes.ReplaceAll(buf.Bytes(),
+		[]byte(`style="font-family:Liberation Sans;`),
+		[]byte(`style="font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;`)), nil
+}
+
+func renderPNG(fig Figure, w, h vg.Length) ([]byte, error) {
+	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi))
+	fig.Draw(draw.New(c))
+	var buf bytes.Buffer
+	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf); err != nil {
+		return nil, fmt.Errorf("plots: PNG: %w", err)
+	}
+	return withResolution(buf.Bytes()), nil
+}
+
+// withResolution puts the pHYs chunk behind the header of a PNG, so that other
+// programs show it at its size.
+func withResolution(png []byte) []byte {
+	const header = 8 + 25  // signature, IHDR
+	const perMetre = 11811 // pixels, dpi / 0.0254
+	chunk := make([]byte, 0, 21)
+	chunk = binary.BigEndian.AppendUint32(chunk, 9)
+	chunk = append(chunk, "pHYs"...)
+	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
+	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
+	chunk = append(chunk, 1) // per metre
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
+	return bytes.Join([][]byte{png[:header], chunk, png[header:]}, nil)
+}

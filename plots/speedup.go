@@ -1,0 +1,24 @@
+package plots
+
+// SpeedupData is the speedup against rounds, shape by shape.
+type SpeedupData struct {
+	Shapes   []Family // X the rounds T, Y the speedup
+	Cap      []Point  // the most that any law can reach
+	Exponent string   // of eta in the speedup: "1/3", "1/2" or "1"
+}
+
+// Speedup draws the speedup against rounds T: curves for the exact figures,
+// points for Monte Carlo, a thin grey line for the cap, which is cut off where
+// it would flatten the rest. All numbers are Exponent powers of eta already.
+func Speedup(d SpeedupData) (Figure, error) {
+	y := "speedup τ_GRPO/τ_VIGOR = η^(" + d.Exponent + ")"
+	if d.Exponent == "" || d.Exponent == "1" {
+		y = "speedup τ_GRPO/τ_VIGOR = η"
+	}
+	return chart{
+		what: "speedup", title: "Speedup against rounds",
+		xTitle: "rounds T", yTitle: y,
+		families: d.Shapes, cap: d.Cap, capName: "cap, any law",
+		x: axis{integer: true}, include: []float64{1}, xRange: emptySpan(),
+	}.figure()
+}
