@@ -4,7 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
+
+	"vigorlab/sim/schedule"
 )
+
+// groupRange is the range of group sizes that can be built.
+var groupRange = fmt.Sprintf("[1, %d]", schedule.MaxGroup)
 
 // outside is the error for a parameter outside its allowed range.
 func outside(field string, value any, want string) error {
@@ -35,4 +41,13 @@ func finite(name string, x float64) (float64, error) {
 		return math.NaN(), fmt.Errorf("theory: %s passes the largest float64", name)
 	}
 	return x, nil
+}
+
+// reason returns what err says, for people, on one line.
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := strings.ReplaceAll(err.Error(), "theory: ", "")
+	return strings.ReplaceAll(text, "\n", "; ")
 }

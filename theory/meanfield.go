@@ -98,7 +98,7 @@ func VigorMeanField(law distributions.Law, v schedule.Vigor, frontier float64, n
 // mean at random over prompts. frontier is c in [0, 1]; nodes >= 1.
 func FixedMeanField(law distributions.Law, mean, frontier float64, nodes int) (*MeanField, error) {
 	err := errors.Join(
-		unless(mean >= 1 && mean <= schedule.MaxGroup, outside("mean group", mean, fmt.Sprintf("[1, %d]", schedule.MaxGroup))),
+		unless(mean >= 1 && mean <= schedule.MaxGroup, outside("mean group", mean, groupRange)),
 		checkQuadrature(frontier, nodes),
 	)
 	if err != nil {
@@ -152,7 +152,7 @@ type field struct {
 	active   []float64 // a(p): the share of a node's prompts that no cut by p has dropped
 	staying  []float64 // a(p) after this round
 	group    []float64 // mean group so far
-	byU      []int     // the nodes by u, descending; select=truth
+	levels   []level   // the nodes by u, descending; select=truth
 
 	n        int            // rollouts of every active prompt
 	survival []float64      // r(s): the chance to be active given s
@@ -175,10 +175,6 @@ type leavers struct {
 	activeFrontier float64 // at the frontier and active before the cut
 }
 
-// atFrontier reports u >= c. Atoms that sit on the frontier are inside, though
-// 4p(1-p) was rounded.
-func atFrontier(u, c float64) bool { return u >= c*(1-1e-12) }
-
 func newField(nodes []distributions.Node, frontier float64) *field {
 	n := len(nodes)
 	f := &field{
@@ -189,7 +185,7 @@ func newField(nodes []distributions.Node, frontier float64) *field {
 		f.p[i], f.w[i], f.u[i] = node.P, node.W, distributions.U(node.P)
 		f.active[i] = 1
 		f.meanU += node.W * f.u[i]
-		if f.frontier[i] = atFrontier(f.u[i], frontier); f.frontier[i] {
+		if f.frontier[i] = distributions.AtLeast(node.P, frontier); f.frontier[i] {
 			f.meanFrontier += node.W
 		}
 	}
@@ -269,31 +265,33 @@ func (f *field) cutByNode(selection string, alpha, next float64, last bool) {
 	}
 }
 
+// A level is a node with the u that it ranks by.
+type level struct {
+	u    float64
+	node int
+}
+
 // cutByTruth lets the share next of all prompts with the largest u stay. Equal
-// variances, those of p and 1-p up to rounding, are cut in proportion.
+// variances, those of p and 1-p, are cut in proportion.
 func (f *field) cutByTruth(next float64) {
-	if f.byU == nil {
-		f.byU = make([]int, len(f.u))
-		for i := range f.byU {
-			f.byU[i] = i
+	if f.levels == nil {
+		for i, p := range f.p {
+			f.levels = append(f.levels, level{distributions.Level(p), i})
 		}
-		slices.SortFunc(f.byU, func(i, j int) int { return cmp.Compare(f.u[j], f.u[i]) })
+		slices.SortFunc(f.levels, func(a, b level) int { return cmp.Compare(b.u, a.u) })
 	}
-	for level := f.byU; len(level) > 0 && next > 0; {
+	for rest := f.levels; len(rest) > 0 && next > 0; {
 		mass, tied := 0.0, 0
-		for tied < len(level) && f.u[level[0]]-f.u[level[tied]] <= 1e-13 {
-			mass += f.w[level[tied]]
+		for tied < len(rest) && rest[tied].u == rest[0].u {
+			mass += f.w[rest[tied].node]
 			tied++
 		}
-		part := 1.0
-		if mass > next {
-			part = next / mass
-		}
-		for _, i := range level[:tied] {
-			f.staying[i] = part
+		part := min(1, next/mass)
+		for _, l := range rest[:tied] {
+			f.staying[l.node] = part
 		}
 		next -= mass
-		level = level[tied:]
+		rest = rest[tied:]
 	}
 }
 

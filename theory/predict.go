@@ -1,0 +1,290 @@
+package theory
+
+import (
+	"errors"
+	"math"
+
+	"vigorlab/distributions"
+	"vigorlab/sim/schedule"
+)
+
+// A Number is a figure, or the reason why it does not exist.
+type Number struct {
+	Value  float64
+	Reason string // "" where Value is the figure
+}
+
+// number is Value where err is nil and x exists; missing is the reason of NaN.
+func number(x float64, err error, missing string) Number {
+	switch {
+	case err != nil:
+		return Number{Reason: reason(err)}
+	case math.IsNaN(x):
+		return Number{Reason: missing}
+	}
+	return Number{Value: x}
+}
+
+// An Input names what to predict. Exactly one of Vigor and Group says which
+// strategy.
+type Input struct {
+	Variance distributions.VarianceLaw // never nil
+	Law      distributions.Law         // nil where the law has no rewards
+	Vigor    *schedule.Vigor           // nil for fixed groups
+	Group    int                       // the fixed group; 0 for VIGOR
+	Batch    int                       // >= 1
+	Frontier float64                   // c in [0, 1]
+	Nodes    int                       // quadrature nodes, such as DefaultNodes; more are taken for large groups
+}
+
+// A Prediction holds everything that theory says about a strategy on a
+// population (theory.md, sections 3 and 4.6).
+type Prediction struct {
+	Eta     Etas
+	Speedup []Speedups // one entry an exponent
+
+	// EtaGenerated is Eta.Noisy per generated rather than trained rollout.
+	EtaGenerated Number
+	// Progress is E[G sigma u]/E[G] over that of the fixed group (4.6).
+	Progress Number
+
+	RolloutsPerPrompt Number // generated
+	GroupSizes        []SizeShare
+
+	// The strategy and the fixed group of the same mean size: floor and ceil
+	// of the mean group that the schedule generates for selection.
+	Ineffective        Pair
+	ZeroVarianceGroups Pair
+	Signal             Pair
+	SignalPromptMean   Pair
+
+	Screening []ScreeningNumbers // one entry a cut
+	Field     *MeanField         // behind these figures; nil where there is none
+}
+
+// Etas holds eta under different assumptions, and its bounds.
+type Etas struct {
+	ClosedForm  Number // unbounded Pareto of the law's shape, perfect selection, infinite batch
+	Law         Number // this law, perfect selection, infinite batch
+	FiniteBatch Number // this law, perfect selection, this batch
+	Noisy       Number // this law, the strategy's own selection, infinite batch
+	Cap         Number // no law passes it on an infinite batch
+	LawCap      Number // no allocation passes it with this law
+	CapBatch    Number // no law passes it on this batch
+}
+
+// Speedups holds eta^exponent for every eta.
+type Speedups struct {
+	Exponent Exponent
+	Etas
+}
+
+// A Pair compares the strategy with the fixed group of the same mean size.
+type Pair struct{ Strategy, Fixed Number }
+
+// ScreeningNumbers is a Screening whose figures may not exist.
+type ScreeningNumbers struct {
+	Round                   int
+	FalseOmission           Number
+	FalseNegative           Number
+	FalseNegativeCumulative Number
+}
+
+// Predict collects what theory says. A figure that does not exist carries its
+// reason; an input that makes no sense is an error.
+func Predict(in Input) (*Prediction, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	p := &Prediction{}
+	if in.Vigor == nil {
+		p.Eta = in.fixedEtas()
+	} else {
+		p.Eta = in.vigorEtas()
+	}
+	in.addField(p)
+	for _, e := range Exponents() {
+		p.Speedup = append(p.Speedup, Speedups{e, p.Eta.speedup(e.Value)})
+	}
+	return p, nil
+}
+
+func (in Input) check() error {
+	errs := []error{
+		unless(in.Variance != nil, errors.New("theory: no law, want one")),
+		unless((in.Vigor == nil) != (in.Group == 0), errors.New("theory: want either a schedule or a fixed group")),
+		unless(in.Group >= 0 && in.Group <= schedule.MaxGroup, outside("g", in.Group, groupRange)),
+		unless(in.Batch >= 1, outside("batch", in.Batch, "a whole number >= 1")),
+		checkQuadrature(in.Frontier, in.Nodes),
+	}
+	if in.Vigor != nil {
+		errs = append(errs, in.Vigor.Validate())
+	}
+	return errors.Join(errs...)
+}
+
+const noVariance = "E[u] = 0: no prompt has any reward variance"
+
+// fixedEtas are all 1 where the law has a mean: every prompt has the same
+// group.
+func (in Input) fixedEtas() Etas {
+	one := Number{Value: 1}
+	law := number(1, checkMean(in.Variance), "")
+	noisy := law
+	if in.Law == nil {
+		noisy = Number{Reason: noRewards}
+	}
+	lawCap, err := CapLaw(in.Variance)
+	return Etas{
+		ClosedForm: in.closedForm(func(float64) (float64, error) { return 1, nil }),
+		Law:        law, FiniteBatch: law, Noisy: noisy,
+		Cap: one, LawCap: number(lawCap, err, ""), CapBatch: one,
+	}
+}
+
+const noRewards = "this law has no rewards: an unbounded reward variance is none of a binary-valued reward, so only perfect selection has a theory"
+
+func (in Input) vigorEtas() Etas {
+	v := *in.Vigor
+	etas := Etas{ClosedForm: in.closedForm(func(kappa float64) (float64, error) {
+		if v.Update == schedule.UpdateSurvivors {
+			return EtaParetoSurvivors(kappa, v.Alpha.Float(), v.Rounds)
+		}
+		return EtaPareto(kappa, v.Alpha.Float(), v.Gamma.Float(), v.Rounds)
+	})}
+	set := func(n *Number, x float64, err error) { *n = number(x, err, "") }
+	eta, err := etaInfiniteBatch(in.Variance, v)
+	set(&etas.Law, eta, err)
+	eta, err = EtaFiniteBatch(in.Variance, v, in.Batch)
+	set(&etas.FiniteBatch, eta, err)
+	eta, err = CapLawFree(v)
+	set(&etas.Cap, eta, err)
+	eta, err = CapLaw(in.Variance)
+	set(&etas.LawCap, eta, err)
+	eta, err = CapBatch(v, in.Batch)
+	set(&etas.CapBatch, eta, err)
+	return etas // Noisy comes with the mean field
+}
+
+// closedForm evaluates eta at the shape of a Pareto law of u.
+func (in Input) closedForm(eta func(kappa float64) (float64, error)) Number {
+	pareto, ok := in.Variance.(paretoLaw)
+	if !ok {
+		return Number{Reason: "u is not Pareto: Theorem 2 has no closed form"}
+	}
+	kappa := pareto.Shape()
+	if !(kappa > 1) {
+		return Number{Reason: "shape <= 1: an unbounded Pareto reward variance has no mean"}
+	}
+	x, err := eta(kappa)
+	return number(x, err, "")
+}
+
+func (e Etas) speedup(exponent float64) Etas {
+	for _, n := range []*Number{&e.ClosedForm, &e.Law, &e.FiniteBatch, &e.Noisy, &e.Cap, &e.LawCap, &e.CapBatch} {
+		n.Value = Speedup(n.Value, exponent)
+	}
+	return e
+}
+
+// addField fills in the figures of the mean field, or the reason why there is
+// none.
+func (in Input) addField(p *Prediction) {
+	field, fixed, err := in.meanFields()
+	if field == nil {
+		field = in.scheduleOnly()
+	} else {
+		p.Field = field
+	}
+	if field == nil { // no group can be built
+		field = &MeanField{Rollouts: math.NaN()}
+	}
+	if fixed == nil {
+		fixed = &MeanField{}
+	}
+	set := func(n *Number, x float64, missing string) { *n = number(x, err, missing) }
+	pair := func(get func(*MeanField) float64) Pair {
+		return Pair{number(get(field), err, noVariance), number(get(fixed), err, noVariance)}
+	}
+	if in.Vigor != nil {
+		set(&p.Eta.Noisy, field.Eta, noVariance)
+	}
+	set(&p.EtaGenerated, field.EtaGenerated, noVariance)
+	set(&p.Progress, ratio(field.Progress, fixed.Progress), "the fixed group makes no progress")
+	p.RolloutsPerPrompt = number(field.Rollouts, nil, reason(err))
+	p.GroupSizes = field.GroupSizes
+	p.Ineffective = pair(func(m *MeanField) float64 { return m.Ineffective })
+	p.ZeroVarianceGroups = pair(func(m *MeanField) float64 { return m.ZeroVarianceGroups })
+	p.Signal = pair(func(m *MeanField) float64 { return m.Signal })
+	p.SignalPromptMean = pair(func(m *MeanField) float64 { return m.SignalPromptMean })
+	for _, s := range field.Screening {
+		p.Screening = append(p.Screening, ScreeningNumbers{
+			Round:                   s.Round,
+			FalseOmission:           number(s.FalseOmission, err, "no prompt is dropped"),
+			FalseNegative:           number(s.FalseNegative, err, "no active prompt is at the frontier"),
+			FalseNegativeCumulative: number(s.FalseNegativeCumulative, err, "no prompt is at the frontier"),
+		})
+	}
+}
+
+// meanFields returns the mean field of the strategy and that of the fixed
+// group of the same mean size.
+func (in Input) meanFields() (field, fixed *MeanField, err error) {
+	if in.Law == nil {
+		return nil, nil, errors.New(noRewards)
+	}
+	if in.Vigor == nil {
+		field, err = FixedMeanField(in.Law, float64(in.Group), in.Frontier, in.nodes(in.Group))
+		return field, field, err
+	}
+	rollouts, err := in.Vigor.Rollouts()
+	if err != nil {
+		return nil, nil, err
+	}
+	largest := 0
+	for _, m := range rollouts {
+		largest += m
+	}
+	field, err = VigorMeanField(in.Law, *in.Vigor, in.Frontier, in.nodes(largest))
+	if err != nil {
+		return nil, nil, err
+	}
+	fixed, err = FixedMeanField(in.Law, field.MeanGroup, in.Frontier, in.nodes(largest))
+	return field, fixed, err
+}
+
+// nodes returns enough quadrature nodes for the polynomials of degree group+2
+// that the figures integrate.
+func (in Input) nodes(group int) int { return max(in.Nodes, 8*(group+2)) }
+
+// scheduleOnly holds what does not depend on the law: group sizes and their
+// mean. It is nil where the groups cannot be built.
+func (in Input) scheduleOnly() *MeanField {
+	if in.Vigor == nil {
+		return &MeanField{Rollouts: float64(in.Group), GroupSizes: []SizeShare{{in.Group, 1}}}
+	}
+	rollouts, err := in.Vigor.Rollouts()
+	if err != nil {
+		return nil
+	}
+	m := &MeanField{}
+	size, active, alpha := 0, 1.0, in.Vigor.Alpha.Float()
+	for t, asked := range rollouts {
+		size += asked
+		leave := active * (1 - alpha)
+		if t == len(rollouts)-1 {
+			leave = active
+		} else {
+			m.Screening = append(m.Screening, Screening{Round: t + 1})
+		}
+		m.GroupSizes = append(m.GroupSizes, SizeShare{size, leave})
+		m.MeanGroup += float64(size) * leave
+		active *= alpha
+	}
+	m.Rollouts = m.MeanGroup
+	if share, err := TrainedShareLimit(*in.Vigor); err == nil && !in.Vigor.Reuse {
+		// trained = share*generated and generated = selection + trained
+		m.Rollouts = m.MeanGroup / (1 - share)
+	}
+	return m
+}
