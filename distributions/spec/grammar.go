@@ -11,8 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
+
+	"vigorlab/distributions"
 )
 
 // An Opener opens a file that a spec names, as os.Open does.
@@ -37,8 +41,8 @@ func Parse(text string) (Spec, error) {
 	text = strings.TrimSpace(text)
 	name, body, colon := strings.Cut(text, ":")
 	s := Spec{Name: strings.TrimSpace(name)}
-	if s.Name == "" {
-		return Spec{}, fmt.Errorf("%.80q has no name, want NAME or NAME:KEY=VALUE,...", text)
+	if !isWord(s.Name) {
+		return Spec{}, fmt.Errorf("%.80q, want NAME or NAME:KEY=VALUE,...", text)
 	}
 	if !colon {
 		return s, nil
@@ -48,8 +52,8 @@ func Parse(text string) (Spec, error) {
 		key, value, equals := strings.Cut(field, "=")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		switch {
-		case !equals || key == "" || value == "":
-			errs = append(errs, fmt.Errorf("%s: %q, want KEY=VALUE", s.Name, field))
+		case !equals || !isWord(key) || !isValue(value):
+			errs = append(errs, fmt.Errorf("%s: %.80q, want KEY=VALUE", s.Name, strings.TrimSpace(field)))
 		case slices.ContainsFunc(s.Params, func(p Param) bool { return p.Key == key }):
 			errs = append(errs, fmt.Errorf("%s: %s is given twice, want it once", s.Name, key))
 		default:
@@ -57,6 +61,19 @@ func Parse(text string) (Spec, error) {
 		}
 	}
 	return s, errors.Join(errs...)
+}
+
+// isWord reports whether a name or key is made of letters, digits, - and _,
+// at most 64 of them.
+func isWord(text string) bool {
+	return text != "" && len(text) <= 64 && !strings.ContainsFunc(text, func(r rune) bool {
+		return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}
+
+// isValue reports whether a value is proper text on one line.
+func isValue(text string) bool {
+	return text != "" && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // String prints the spec; it parses back to itself.
@@ -104,6 +121,7 @@ type Args struct {
 	spec   Spec
 	read   []string // the keys asked for, in order
 	normal []Param
+	faulty []string // the keys that a fault was reported for
 	errs   []error
 }
 
@@ -112,7 +130,9 @@ func NewArgs(s Spec) *Args { return &Args{spec: s} }
 
 // Text returns the value of key as typed, and whether it was given.
 func (a *Args) Text(key string) (string, bool) {
-	a.read = append(a.read, key)
+	if !slices.Contains(a.read, key) {
+		a.read = append(a.read, key)
+	}
 	for _, p := range a.spec.Params {
 		if p.Key == key {
 			return p.Value, true
@@ -126,11 +146,20 @@ func (a *Args) Keep(key, value string) { a.normal = append(a.normal, Param{key, 
 
 // Fault reports a value outside its range.
 func (a *Args) Fault(key string, value any, want string) {
+	a.faulty = append(a.faulty, key)
 	a.errs = append(a.errs, fmt.Errorf("%s: %s = %v, want %s", a.spec.Name, key, value, want))
 }
 
 // Add reports faults that something else found, each under the spec's name.
+// A value that was reported already, and so handed on as NaN, is not reported
+// again.
 func (a *Args) Add(err error) {
+	if outside, ok := err.(*distributions.RangeError); ok {
+		if !slices.Contains(a.faulty, outside.Field) {
+			a.Fault(outside.Field, outside.Value, outside.Want)
+		}
+		return
+	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
 			a.Add(e)
@@ -148,6 +177,7 @@ func (a *Args) Float(key string, missing float64, want string, ok func(float64) 
 	text, given := a.Text(key)
 	if !given {
 		if math.IsNaN(missing) {
+			a.faulty = append(a.faulty, key)
 			a.errs = append(a.errs, fmt.Errorf("%s: %s is missing, want %s", a.spec.Name, key, want))
 			return missing
 		}

@@ -1,0 +1,164 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxFaults is how many faults of one file are spelled out.
+const maxFaults = 20
+
+// faults collects the faults of one file.
+type faults struct {
+	name  string
+	errs  []error
+	count int
+}
+
+func (f *faults) add(err error) {
+	if f.count++; f.count <= maxFaults {
+		f.errs = append(f.errs, fmt.Errorf("%s: %w", f.name, err))
+	}
+}
+
+func (f *faults) err() error {
+	if more := f.count - maxFaults; more > 0 {
+		return errors.Join(append(slices.Clip(f.errs), fmt.Errorf("%s: and %d more faults", f.name, more))...)
+	}
+	return errors.Join(f.errs...)
+}
+
+// A reader reads records by column name, and goes on after a fault to find
+// the others.
+type reader struct {
+	csv     *csv.Reader
+	columns map[string]int // place of every known column
+	width   int            // columns of the header
+	record  []string
+	line    int // of the current record
+	records int
+	broken  bool // nothing further can be read
+	faults  faults
+}
+
+// newReader reads the header line.
+func newReader(r io.Reader, name string, required, optional []string) *reader {
+	in := &reader{csv: csv.NewReader(withoutMark(r)), columns: map[string]int{}, faults: faults{name: name}}
+	in.csv.FieldsPerRecord = -1 // short rows are ours to report
+	in.csv.ReuseRecord = true
+	header, err := in.csv.Read()
+	if err != nil {
+		in.broken = true
+		if err == io.EOF {
+			err = fmt.Errorf("empty, want a header line with the columns %s", strings.Join(required, ", "))
+		}
+		in.faults.add(err)
+		return in
+	}
+	in.width = len(header)
+	for i, h := range header {
+		h = strings.TrimSpace(h)
+		if !slices.Contains(required, h) && !slices.Contains(optional, h) {
+			continue
+		}
+		if _, twice := in.columns[h]; twice {
+			in.broken = true
+			in.faults.add(fmt.Errorf("line 1: column %s is there twice, want it once", h))
+		}
+		in.columns[h] = i
+	}
+	for _, h := range required {
+		if !in.has(h) {
+			in.broken = true
+			in.faults.add(fmt.Errorf("line 1: column %s is missing, want the columns %s; found %.200s",
+				h, strings.Join(required, ", "), strconv.Quote(strings.Join(header, ","))))
+		}
+	}
+	return in
+}
+
+// withoutMark drops a UTF-8 byte order mark.
+func withoutMark(r io.Reader) io.Reader {
+	b := bufio.NewReader(r)
+	mark := []byte("\ufeff")
+	if start, _ := b.Peek(len(mark)); bytes.Equal(start, mark) {
+		b.Discard(len(mark)) // cannot fail: they were peeked
+	}
+	return b
+}
+
+// next reads the next record with enough fields.
+func (in *reader) next() bool {
+	for !in.broken {
+		record, err := in.csv.Read()
+		if err != nil {
+			in.broken = true // a stray quote shifts everything after it
+			if err != io.EOF {
+				in.faults.add(err)
+			}
+			return false
+		}
+		in.records++
+		in.record = record
+		in.line, _ = in.csv.FieldPos(0)
+		if len(record) == in.width {
+			return true
+		}
+		in.faults.add(fmt.Errorf("line %d: %d fields, want %d as in the header", in.line, len(record), in.width))
+	}
+	return false
+}
+
+// err reports every fault; a file without records is one, too.
+func (in *reader) err(what string) error {
+	if in.faults.count == 0 && in.records == 0 {
+		in.faults.add(fmt.Errorf("no rows, want at least one %s", what))
+	}
+	return in.faults.err()
+}
+
+func (in *reader) has(column string) bool {
+	_, ok := in.columns[column]
+	return ok
+}
+
+// text returns a field, "" where the file has no such column.
+func (in *reader) text(column string) string {
+	if i, ok := in.columns[column]; ok {
+		return in.record[i]
+	}
+	return ""
+}
+
+func (in *reader) fault(column, value, want string) {
+	in.faults.add(fmt.Errorf("line %d, column %s: %s, want %s", in.line, column, value, want))
+}
+
+// whole reads a whole number in [low, high].
+func (in *reader) whole(column string, low, high int) (int, bool) {
+	text := in.text(column)
+	x, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || x < low || x > high {
+		in.fault(column, fmt.Sprintf("%.80q", text), fmt.Sprintf("a whole number in [%d, %d]", low, high))
+		return 0, false
+	}
+	return x, true
+}
+
+// number reads a number that ok accepts; NaN must fail.
+func (in *reader) number(column, want string, ok func(float64) bool) float64 {
+	text := in.text(column)
+	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !ok(x) {
+		in.fault(column, fmt.Sprintf("%.80q", text), want)
+		return 0
+	}
+	return x
+}
