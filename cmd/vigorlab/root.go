@@ -52,7 +52,8 @@ u = 4p(1-p) of a prompt with success probability p.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages", "(.LocalFlags.FlagUsagesWrapped 100)"))
 	root.AddCommand(
-		newStrategies(a), newVersion(a),
+		newTheory(a), newSimulate(a), newReplay(a),
+		newStrategies(a), newPopulations(a), newVersion(a),
 	)
 	for _, cmd := range root.Commands() {
 		cmd.Args = noArguments

@@ -47,9 +47,6 @@ func listStrategies() result[parameterRow] {
 	known := strategy.Known()
 	var rows []parameterRow
 	for _, s := range known {
-		if len(s.Parameters) == 0 {
-			rows = append(rows, parameterRow{Name: s.Name, Provenance: s.Provenance, Source: s.Source})
-		}
 		for _, p := range s.Parameters {
 			rows = append(rows, parameterRow{s.Name, p.Name, p.Default, p.Range, p.Doc, s.Provenance, s.Source})
 		}

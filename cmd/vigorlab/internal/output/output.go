@@ -32,13 +32,28 @@ type Header struct {
 	Coding  string `json:"coding"`
 }
 
+// Object returns the fields of the header, for a document to go on from.
+func (h Header) Object() Object {
+	return Object{{"schema", h.Schema}, {"version", h.Version}, {"command", h.Command}, {"coding", h.Coding}}
+}
+
 // A Figure is a number with its standard error. A number that does not exist
-// is nil, and Reason says why; Exact is set where the mean may not be trusted.
+// is nil, and Reason says why. Untrusted says why a number may not be believed
+// though it could be computed; Exact is then the one to use, where known.
 type Figure struct {
-	Mean   *float64 `json:"mean"`
-	SE     *float64 `json:"se"`
-	Reason string   `json:"reason,omitempty"`
-	Exact  *float64 `json:"exact,omitempty"`
+	Mean      *float64  `json:"mean"`
+	SE        *float64  `json:"se"`
+	Reason    string    `json:"reason,omitempty"`
+	Untrusted string    `json:"untrusted,omitempty"`
+	Exact     *float64  `json:"exact,omitempty"`
+	Prompts   *Interval `json:"prompts,omitempty"` // over other samples of prompts
+}
+
+// An Interval is a confidence interval of the given level.
+type Interval struct {
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Level float64 `json:"level"`
 }
 
 // A Row is one figure of a tidy table.
@@ -49,11 +64,57 @@ type Row struct {
 	At         string   `parquet:"at"`             // round=1, size=8; empty for a single figure
 	Value      *float64 `parquet:"value,optional"` // absent where the figure does not exist
 	SE         *float64 `parquet:"se,optional"`    // absent where the figure is exact or has no error
-	Exact      *float64 `parquet:"exact,optional"` // the figure to use where the mean may not be trusted
+	Low        *float64 `parquet:"low,optional"`   // interval over other samples of prompts
+	High       *float64 `parquet:"high,optional"`
+	Level      *float64 `parquet:"level,optional"`
+	Exact      *float64 `parquet:"exact,optional"` // the figure to use where the value may not be trusted
 	Replicates int64    `parquet:"replicates"`     // 0 for a figure without randomness
 	Seed       uint64   `parquet:"seed"`
 	Coding     string   `parquet:"coding"`
-	Reason     string   `parquet:"reason"`
+	Reason     string   `parquet:"reason"` // why there is no value, or why it may not be trusted
+}
+
+// Fill sets the columns of a figure.
+func (r Row) Fill(f Figure) Row {
+	r.Value, r.SE, r.Exact, r.Reason = f.Mean, f.SE, f.Exact, f.Reason
+	if f.Untrusted != "" {
+		r.Reason = f.Untrusted
+	}
+	if p := f.Prompts; p != nil {
+		r.Low, r.High, r.Level = &p.Low, &p.High, &p.Level
+	}
+	return r
+}
+
+// An Object is a JSON object that keeps the order of its fields.
+type Object []Field
+
+// A Field is one key of an Object, plain ASCII.
+type Field struct {
+	Key   string
+	Value any
+}
+
+// Add appends a field.
+func (o *Object) Add(key string, value any) { *o = append(*o, Field{key, value}) }
+
+// MarshalJSON implements json.Marshaler.
+func (o Object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:", f.Key)
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(f.Value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // Finite returns a pointer to x, or nil where x is NaN or infinite.

@@ -24,9 +24,9 @@ func TestCSV(t *testing.T) {
 	if err := output.CSV(&b, sample()); err != nil {
 		t.Fatal(err)
 	}
-	want := `population,strategy,figure,at,value,se,exact,replicates,seed,coding,reason
-"beta:a=2,b=6",fixed:g=8,eta,,0.1,1e-09,,10,18446744073709551615,signed,
-uniform,vigor,eta,,,,,0,0,signed,"no ""eta"", as E[u] = 0"
+	want := `population,strategy,figure,at,value,se,low,high,level,exact,replicates,seed,coding,reason
+"beta:a=2,b=6",fixed:g=8,eta,,0.1,1e-09,,,,,10,18446744073709551615,signed,
+uniform,vigor,eta,,,,,,,,0,0,signed,"no ""eta"", as E[u] = 0"
 `
 	if b.String() != want {
 		t.Errorf("CSV = %s\nwant %s", &b, want)

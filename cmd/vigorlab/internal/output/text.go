@@ -222,10 +222,19 @@ func Measured(f Figure) string {
 	return fmt.Sprintf("%.*f ± %.*f", decimals, *f.Mean, decimals, *f.SE)
 }
 
+// Between prints an interval, its ends to two significant digits of its width.
+func Between(low, high float64) string {
+	decimals := 1 - int(math.Floor(math.Log10(high-low)))
+	if !(high > low) || decimals < 0 || decimals > 9 {
+		return fmt.Sprintf("[%.4g, %.4g]", low, high)
+	}
+	return fmt.Sprintf("[%.*f, %.*f]", decimals, low, decimals, high)
+}
+
 // significant prints x with at least the given significant digits, in
 // positional notation where that stays short.
 func significant(x float64, digits int) string {
-	if x == math.Trunc(x) && math.Abs(x) < 1e9 {
+	if math.Abs(x-math.Round(x)) < 1e-12 && math.Abs(x) < 1e9 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	size := math.Abs(x)
@@ -243,5 +252,10 @@ func (t *Text) Parameter(name, missing, doc, want string) {
 	if missing != "" {
 		lead += "=" + missing
 	}
-	t.Note("  "+pad(lead, 14, false)+"  ", doc+" ("+want+")")
+	if strings.HasPrefix(want, "(") || strings.HasPrefix(want, "[") {
+		want = ", in " + want
+	} else {
+		want = " (" + want + ")"
+	}
+	t.Note("  "+pad(lead, 14, false)+"  ", doc+want)
 }

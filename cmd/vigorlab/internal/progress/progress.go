@@ -37,10 +37,12 @@ func (b *Bar) Set(done int) {
 	}
 }
 
-// Describe changes the title.
-func (b *Bar) Describe(title string) {
+// Restart begins a further part of the run.
+func (b *Bar) Restart(title string, total int) {
 	if b.bar != nil {
 		b.bar.Describe(title)
+		b.bar.ChangeMax(total)
+		b.bar.Reset()
 	}
 }
 

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A commandLine is the normalised command that reproduces a run.
+type commandLine struct{ words []string }
+
+func newCommandLine(command string) *commandLine {
+	return &commandLine{[]string{"vigorlab", command}}
+}
+
+// add appends a flag with its value.
+func (l *commandLine) add(flag string, value any) {
+	l.words = append(l.words, "--"+flag, quote(fmt.Sprint(value)))
+}
+
+// mark appends a flag without a value.
+func (l *commandLine) mark(flag string) { l.words = append(l.words, "--"+flag) }
+
+func (l *commandLine) String() string { return strings.Join(l.words, " ") }
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// quote returns a word as a POSIX shell reads it.
+func quote(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+
+	"vigorlab/cmd/vigorlab/internal/rundir"
+	"vigorlab/plots"
+	"vigorlab/sim"
+)
+
+// normal95 is the 0.975 quantile of the standard normal law: figures draw 95 %
+// intervals from standard errors.
+const normal95 = 1.959964
+
+// A drawing is a figure under its file name.
+type drawing struct {
+	name   string
+	figure plots.Figure
+}
+
+// saveDrawings writes every figure in every format into figures/.
+func saveDrawings(d *rundir.Dir, drawings []drawing) error {
+	for _, g := range drawings {
+		for _, format := range plots.Formats() {
+			content, err := plots.Render(g.figure, format, plots.OneColumn)
+			if err != nil {
+				return fmt.Errorf("figure %s: %w", g.name, err)
+			}
+			if err := d.Write("figures/"+g.name+"."+format, content); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// drawings returns the figures of a comparison: who gets the rollouts, group
+// sizes and, strategy by strategy, screening errors.
+func (c *comparison) drawings() ([]drawing, error) {
+	names := c.specs()
+	for i, s := range names {
+		names[i] = shortSpec(s)
+	}
+	var g gallery
+	if data := c.allocationData(names); len(data.Strategies) > 0 {
+		g.add("allocation", func() (plots.Figure, error) { return plots.Allocation(data) })
+	}
+	if data := c.sizesData(names); len(data.Strategies) > 0 {
+		g.add("group-sizes", func() (plots.Figure, error) { return plots.GroupSizes(data) })
+	}
+	n := 0
+	for i := range c.Strategies {
+		data := screeningData(&c.Strategies[i])
+		if len(data.Errors) == 0 {
+			continue
+		}
+		name := "screening"
+		if n++; n > 1 {
+			name = fmt.Sprintf("screening-%d", n)
+		}
+		g.add(name, func() (plots.Figure, error) { return plots.Screening(data) })
+	}
+	return g.drawings, g.err
+}
+
+// A gallery collects drawings up to the first error.
+type gallery struct {
+	drawings []drawing
+	err      error
+}
+
+func (g *gallery) add(name string, draw func() (plots.Figure, error)) {
+	if g.err != nil {
+		return
+	}
+	figure, err := draw()
+	if err != nil {
+		g.err = fmt.Errorf("figure %s: %w", name, err)
+		return
+	}
+	g.drawings = append(g.drawings, drawing{name, figure})
+}
+
+// measured returns a Monte Carlo point with its 95 % interval.
+func measured(x float64, e sim.Estimate) plots.Point {
+	return plots.Point{X: x, Y: e.Mean, Low: e.Mean - normal95*e.SE, High: e.Mean + normal95*e.SE}
+}
+
+func (c *comparison) allocationData(names []string) plots.AllocationData {
+	var d plots.AllocationData
+	for i, s := range c.Strategies {
+		f := plots.Family{Label: names[i]}
+		for _, b := range s.Allocation {
+			if b.Rollouts.Reason == "" {
+				f.MonteCarlo = append(f.MonteCarlo, measured((b.Low+b.High)/2, b.Rollouts))
+			}
+		}
+		if len(f.MonteCarlo) > 0 {
+			d.Strategies = append(d.Strategies, f)
+		}
+	}
+	return d
+}
+
+func (c *comparison) sizesData(names []string) plots.GroupSizesData {
+	var d plots.GroupSizesData
+	for i, s := range c.Strategies {
+		law := plots.SizeLaw{Label: names[i]}
+		for _, g := range s.GroupSizes {
+			p := measured(float64(g.Size), g.Share)
+			law.Shares = append(law.Shares, plots.SizeShare{Size: g.Size, Share: plots.Value{Value: p.Y, Low: p.Low, High: p.High}})
+		}
+		if len(law.Shares) > 0 {
+			d.Strategies = append(d.Strategies, law)
+		}
+	}
+	return d
+}
+
+// screeningData returns the screening errors of a strategy; none where no
+// figure exists.
+func screeningData(s *sim.Outcome) plots.ScreeningData {
+	kinds := []struct {
+		label string
+		of    func(sim.Screening) sim.Estimate
+	}{
+		{"false omission", func(c sim.Screening) sim.Estimate { return c.FalseOmission }},
+		{"false negative", func(c sim.Screening) sim.Estimate { return c.FalseNegative }},
+		{"cumulative", func(c sim.Screening) sim.Estimate { return c.FalseNegativeCumulative }},
+	}
+	var d plots.ScreeningData
+	for _, k := range kinds {
+		f := plots.Family{Label: k.label}
+		for _, cut := range s.Screening {
+			if e := k.of(cut); e.Reason == "" {
+				f.MonteCarlo = append(f.MonteCarlo, measured(float64(cut.Round), e))
+			}
+		}
+		if len(f.MonteCarlo) > 0 {
+			d.Errors = append(d.Errors, f)
+		}
+	}
+	return d
+}

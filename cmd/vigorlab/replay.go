@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/cmd/vigorlab/internal/progress"
+	"vigorlab/cmd/vigorlab/internal/rundir"
+	"vigorlab/distributions/table"
+	"vigorlab/sim"
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/source"
+	"vigorlab/sim/strategy"
+)
+
+type replayFlags struct {
+	comparing
+	tables []string
+	draw   string
+	batch  int // 0 stands for all
+}
+
+func newReplay(a *app) *cobra.Command {
+	f := &replayFlags{}
+	cmd := &cobra.Command{
+		Use:   "replay --table FILE [--strategy SPEC ...]",
+		Short: "Compare strategies on recorded outcomes of a real model",
+		Long: `replay lets every strategy spend its rollouts on the prompts of a recorded table,
+a CSV file with the columns prompt_id, n and successes. Beside the standard error
+over batches each figure has an interval over other samples of prompts.`,
+		Example: `  # would VIGOR have helped on these prompts?
+  vigorlab replay --table outcomes.csv --strategy vigor --strategy fixed:g=8 --replicates 100
+
+  # with few recorded rollouts a prompt, draw its success probability anew
+  vigorlab replay --table outcomes.csv --draw posterior --batch 4 --replicates 100
+
+  # only rollouts that were recorded, each at most once
+  vigorlab replay --table outcomes.csv --draw without --strategy fixed:g=4 --replicates 100 --format csv`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes, a CSV `FILE`")
+	f.choice(flags, &f.draw, "draw", source.Draws(), "`HOW` rollouts are drawn from the recorded ones")
+	flags.Var(&batchFlag{&f.batch, &f.faults}, "batch", "`B` prompts a batch, drawn without replacement, or all")
+	f.registerComparing(cmd)
+	f.register(flags)
+	return cmd
+}
+
+// A batchFlag is a whole number >= 1, or all, which is 0.
+type batchFlag struct {
+	target *int
+	faults *faults
+}
+
+const allPrompts = "all"
+
+func (v *batchFlag) Type() string { return "int" }
+
+func (v *batchFlag) String() string {
+	if v.target == nil || *v.target == 0 {
+		return allPrompts
+	}
+	return strconv.Itoa(*v.target)
+}
+
+func (v *batchFlag) Set(text string) error {
+	if text == allPrompts {
+		*v.target = 0
+		return nil
+	}
+	x, err := strconv.Atoi(text)
+	if err != nil || x < 1 || x > maxBatch {
+		v.faults.addf("--batch = %s, want a whole number in [1, %d] or all", shown(text), maxBatch)
+		return nil
+	}
+	*v.target = x
+	return nil
+}
+
+func (f *replayFlags) run(ctx context.Context, a *app) error {
+	t, digest := f.table()
+	strategies := f.parseStrategies()
+	size := f.batch
+	if t != nil {
+		if size > len(t.Rows) {
+			f.addf("--batch = %d, want a whole number in [1, %d], the prompts of %s, or all", size, len(t.Rows), t.Name)
+		}
+		if size == 0 {
+			size = len(t.Rows)
+		}
+		f.startable(strategies, size)
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	line := f.line(t.Name, specsOf(strategies))
+	record, err := f.record(a, "replay", line, output.Object{
+		{Key: "table", Value: t.Name},
+		{Key: "sha256", Value: digest},
+		{Key: "draw", Value: f.draw},
+		{Key: "strategies", Value: specsOf(strategies)},
+		{Key: "batch", Value: size},
+		{Key: "replicates", Value: f.replicates},
+		{Key: "aggregate", Value: f.aggregate},
+		{Key: "frontier", Value: f.frontier},
+	})
+	if err != nil {
+		return err
+	}
+	c := &comparison{
+		command: "replay", reproduce: line.String(), population: "table:path=" + t.Name,
+		subject:  output.Object{{Key: "table", Value: t.Name}, {Key: "draw", Value: f.draw}},
+		warnings: append(f.fewRollouts(t), singlePrompt(strategies, size)...),
+	}
+	f.warn(a, c.warnings)
+	err = f.oneShot(record, func(d *rundir.Dir) error {
+		c.Result, err = await(ctx, func() (*sim.Result, error) { return f.replay(ctx, a, t, strategies) })
+		if err != nil {
+			return f.input(err, "--table "+t.Name)
+		}
+		return c.save(ctx, d)
+	})
+	if err != nil {
+		return err
+	}
+	return c.result().print(a, f.format)
+}
+
+// table reads the table of --table and returns it with the digest of its
+// bytes; nil where it is at fault.
+func (f *replayFlags) table() (*table.Table, string) {
+	path, ok := f.once(f.tables, "table", "a CSV file with the columns prompt_id, n, successes")
+	if !ok {
+		return nil, ""
+	}
+	t, digest, err := readTable(path)
+	f.add("--table", err)
+	return t, digest
+}
+
+// readTable reads a table with the SHA-256 digest of its file.
+func readTable(path string) (*table.Table, string, error) {
+	file, err := openFile(path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close() // only read
+	digest := sha256.New()
+	t, err := table.Read(io.TeeReader(file, digest), path)
+	if err != nil {
+		return nil, "", err
+	}
+	return t, fmt.Sprintf("%x", digest.Sum(nil)), nil
+}
+
+func (f *replayFlags) line(path string, strategies []string) *commandLine {
+	l := newCommandLine("replay")
+	l.add("table", path)
+	l.add("draw", f.draw)
+	l.add("batch", (&batchFlag{target: &f.batch}).String())
+	for _, s := range strategies {
+		l.add("strategy", s)
+	}
+	f.addTo(l)
+	return l
+}
+
+// fewEnough is the number of recorded rollouts below which all-equal prompts
+// are often no dead or solved ones.
+const fewEnough = 32
+
+// fewRollouts warns where drawing with replacement takes all-equal prompts of
+// few rollouts for dead or solved ones.
+func (f *replayFlags) fewRollouts(t *table.Table) []string {
+	if f.draw != source.DrawReplacement {
+		return nil
+	}
+	few := 0
+	for _, row := range t.Rows {
+		if row.N < fewEnough && (row.S == 0 || row.S == row.N) {
+			few++
+		}
+	}
+	if few == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf(
+		"%d of %d prompts have fewer than %d recorded rollouts and all of them equal: drawing with replacement treats them as dead or solved for ever; --draw posterior does not",
+		few, len(t.Rows), fewEnough)}
+}
+
+// replay runs the engine on the table, then on bootstrap samples of its
+// prompts.
+func (f *replayFlags) replay(ctx context.Context, a *app, t *table.Table, strategies []strategy.Strategy) (*sim.Result, error) {
+	newSource := func() (rollout.TruthSource, error) { return source.NewTable(t, f.draw, f.batch) }
+	bar := progress.New(a.stderr, "replay", f.replicates, f.quiet)
+	defer bar.Close()
+	cfg := f.config("table:path="+t.Name, bar)
+	r, err := sim.Run(ctx, cfg, newSource, makers(strategies))
+	if err != nil {
+		return nil, err
+	}
+	bootstrap := sim.DefaultBootstrap()
+	bar.Restart("bootstrap of prompts", bootstrap.Resamples)
+	return r, sim.Bootstrap(ctx, cfg, bootstrap, newSource, makers(strategies), r)
+}

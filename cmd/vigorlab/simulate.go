@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/cmd/vigorlab/internal/progress"
+	"vigorlab/cmd/vigorlab/internal/rundir"
+	"vigorlab/distributions"
+	"vigorlab/distributions/spec"
+	"vigorlab/sim"
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/source"
+	"vigorlab/sim/strategy"
+	"vigorlab/theory"
+)
+
+// comparing holds the flags that simulate and replay share.
+type comparing struct {
+	common
+	strategySpecs []string
+	replicates    int
+	aggregate     string
+	frontier      float64
+}
+
+// registerComparing adds them to a command.
+func (f *comparing) registerComparing(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.strategySpecs, "strategy", nil, "strategy `SPEC`, repeatable (default vigor and the fixed group of its mean size)")
+	f.replicates, f.frontier = 1000, 0.75
+	f.whole(flags, &f.replicates, "replicates", 1, math.MaxInt32, "`N` batches to simulate")
+	f.choice(flags, &f.aggregate, "aggregate", []string{sim.AggregateRollout, sim.AggregatePrompt}, "how the update averages, by `UNIT`")
+	f.real(flags, &f.frontier, "frontier", 0, 1, "screening errors speak of prompts with u >= `C`")
+}
+
+// config returns the engine's configuration; population names the prompts.
+func (f *comparing) config(population string, bar *progress.Bar) sim.Config {
+	return sim.Config{
+		Seed: f.seed, Population: population, Replicates: f.replicates, Workers: f.workers,
+		Aggregate: f.aggregate, Frontier: f.frontier,
+		Progress: func(done, _ int) { bar.Set(done) },
+	}
+}
+
+// defaultStrategies stand in where --strategy is not given: the method and the
+// fixed group of the same mean size.
+var defaultStrategies = []string{"vigor", "fixed:g=8"}
+
+// parseStrategies parses --strategy or the defaults.
+func (f *comparing) parseStrategies() []strategy.Strategy {
+	if len(f.strategySpecs) == 0 {
+		return f.strategies(defaultStrategies)
+	}
+	return f.strategies(f.strategySpecs)
+}
+
+type simulateFlags struct {
+	comparing
+	populationSpecs []string
+	batch           int
+	emitTable       string
+}
+
+func newSimulate(a *app) *cobra.Command {
+	f := &simulateFlags{batch: 256}
+	cmd := &cobra.Command{
+		Use:   "simulate --population SPEC [--strategy SPEC ...]",
+		Short: "Compare strategies on synthetic prompts by Monte Carlo",
+		Long: `simulate draws batches of prompts from a population, lets every strategy spend
+its rollouts on the same batches and prints what that gained, each figure with
+its standard error over batches. The result depends on the seed, not on the
+number of workers.`,
+		Example: `  # VIGOR against the fixed group of the same mean size
+  vigorlab simulate --population beta:a=0.1,b=0.3 --replicates 200
+
+  # two schedules and the control that chooses at random
+  vigorlab simulate --population uniform --batch 64 --replicates 200 --strategy vigor \
+    --strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4 --strategy vigor:select=random
+
+  # keep the figures and tables, and one batch of outcomes to play with
+  vigorlab simulate --population spiked-beta:dead=0.3,solved=0.1,a=2,b=6 --replicates 100 \
+    --strategy fixed:g=8 --out run --emit-table pilot.csv`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.populationSpecs, "population", nil, "population `SPEC` (see vigorlab populations)")
+	f.whole(flags, &f.batch, "batch", 1, maxBatch, "`B` prompts a batch")
+	f.registerComparing(cmd)
+	flags.Var(&textFlag{&f.emitTable, "emit-table", "a file", &f.faults}, "emit-table", "write the outcomes of one batch under the first strategy to `FILE`, as CSV")
+	f.register(flags)
+	return cmd
+}
+
+// maxBatch bounds a batch by what fits into memory.
+const maxBatch = 10_000_000
+
+func (f *simulateFlags) run(ctx context.Context, a *app) error {
+	population := f.population(f.populationSpecs)
+	if population.Law == nil && len(f.strategySpecs) == 0 {
+		f.strategySpecs = []string{"vigor:select=truth", "fixed:g=8"} // all that such a law allows
+	}
+	strategies := f.parseStrategies()
+	f.startable(strategies, f.batch)
+	if err := f.err(); err != nil {
+		return err
+	}
+	line := f.line(population.Spec, specsOf(strategies))
+	record, err := f.record(a, "simulate", line, output.Object{
+		{Key: "population", Value: population.Spec},
+		{Key: "strategies", Value: specsOf(strategies)},
+		{Key: "batch", Value: f.batch},
+		{Key: "replicates", Value: f.replicates},
+		{Key: "aggregate", Value: f.aggregate},
+		{Key: "frontier", Value: f.frontier},
+	})
+	if err != nil {
+		return err
+	}
+	c := &comparison{
+		command: "simulate", reproduce: line.String(), population: population.Spec,
+		subject:  output.Object{{Key: "population", Value: population.Spec}},
+		warnings: singlePrompt(strategies, f.batch),
+	}
+	f.warn(a, c.warnings)
+	err = f.oneShot(record, func(d *rundir.Dir) error {
+		bar := progress.New(a.stderr, "simulate", f.replicates, f.quiet)
+		defer bar.Close()
+		c.Result, err = await(ctx, func() (*sim.Result, error) {
+			return f.simulate(ctx, population, strategies, bar)
+		})
+		if err != nil {
+			return f.input(err, "--population "+population.Spec)
+		}
+		return c.save(ctx, d)
+	})
+	if err != nil {
+		return err
+	}
+	return c.result().print(a, f.format)
+}
+
+// line returns the command that reproduces the run.
+func (f *simulateFlags) line(population string, strategies []string) *commandLine {
+	l := newCommandLine("simulate")
+	l.add("population", population)
+	for _, s := range strategies {
+		l.add("strategy", s)
+	}
+	l.add("batch", f.batch)
+	f.addTo(l)
+	return l
+}
+
+// addTo appends the shared flags.
+func (f *comparing) addTo(l *commandLine) {
+	l.add("replicates", f.replicates)
+	l.add("aggregate", f.aggregate)
+	l.add("frontier", f.frontier)
+	l.add("seed", f.seed)
+}
+
+// simulate runs the engine; a law without rewards has perfect selection alone.
+func (f *simulateFlags) simulate(ctx context.Context, p spec.Population, strategies []strategy.Strategy, bar *progress.Bar) (*sim.Result, error) {
+	cfg := f.config(p.Spec, bar)
+	if p.Law == nil {
+		r, err := sim.RunPerfect(ctx, cfg, p.Variance, f.batch, strategies)
+		if err != nil {
+			return nil, err
+		}
+		return r, addExact(r, p.Variance, strategies)
+	}
+	newSource := func() (rollout.TruthSource, error) { return source.NewSynthetic(p.Law, p.Lengths, f.batch) }
+	return sim.Run(ctx, cfg, newSource, makers(strategies))
+}
+
+// addExact puts the exact eta beside those that may not be trusted.
+func addExact(r *sim.Result, law distributions.VarianceLaw, strategies []strategy.Strategy) error {
+	for i, s := range strategies {
+		v, ok := s.(*strategy.Vigor)
+		if !ok || r.Strategies[i].Eta.Untrusted == "" {
+			continue
+		}
+		eta, err := theory.EtaFiniteBatch(law, v.Plan(), r.Batch)
+		if err != nil {
+			return err
+		}
+		r.Strategies[i].Eta.Exact = &eta
+		r.Strategies[i].EtaGenerated.Exact = &eta // perfect selection trains on every rollout
+	}
+	return nil
+}
+
+// input turns an engine's complaint about what it was given into a usage
+// error under what the user typed.
+func (f *comparing) input(err error, subject string) error {
+	if !errors.Is(err, rollout.ErrNoRewards) {
+		return err
+	}
+	f.add(subject, err)
+	return f.err()
+}
+
+// save writes the results and figures into the run directory, if there is one.
+func (c *comparison) save(ctx context.Context, d *rundir.Dir) error {
+	if d == nil {
+		return nil
+	}
+	_, err := await(ctx, func() (struct{}, error) {
+		drawings, err := c.drawings()
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, errors.Join(c.result().save(d), saveDrawings(d, drawings))
+	})
+	return err
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vigorlab/distributions/spec"
+	"vigorlab/sim"
+	"vigorlab/sim/strategy"
+)
+
+const (
+	hintPopulations = "vigorlab populations lists the populations and their parameters"
+	hintStrategies  = "vigorlab strategies lists the strategies and their parameters"
+)
+
+// population parses the value of --population.
+func (c *common) population(values []string) spec.Population {
+	text, ok := c.once(values, "population", "a spec such as beta:a=0.1,b=0.3")
+	if !ok {
+		c.hint(hintPopulations)
+		return spec.Population{}
+	}
+	p, err := spec.ParsePopulation(text, openFile)
+	if err != nil {
+		c.add("--population", err)
+		c.hint(hintPopulations)
+	}
+	return p
+}
+
+// strategies parses the values of --strategy; those at fault are left out.
+func (c *common) strategies(values []string) []strategy.Strategy {
+	var parsed []strategy.Strategy
+	typed := map[string]string{}
+	for _, text := range values {
+		s, err := strategy.Parse(text, openFile)
+		if err != nil {
+			c.add("--strategy", err)
+			c.hint(hintStrategies)
+			continue
+		}
+		if earlier, twice := typed[s.Spec()]; twice {
+			c.addf("--strategy %s is the same as %s, want each strategy once", text, earlier)
+			continue
+		}
+		typed[s.Spec()] = text
+		parsed = append(parsed, s)
+	}
+	return parsed
+}
+
+// specsOf returns the normalised specs.
+func specsOf(strategies []strategy.Strategy) []string {
+	specs := make([]string, len(strategies))
+	for i, s := range strategies {
+		specs[i] = s.Spec()
+	}
+	return specs
+}
+
+// makers returns what makes each worker its own strategies.
+func makers(strategies []strategy.Strategy) []sim.NewStrategy {
+	m := make([]sim.NewStrategy, len(strategies))
+	for i, s := range strategies {
+		m[i] = func() (strategy.Strategy, error) { return strategy.Parse(s.Spec(), openFile) }
+	}
+	return m
+}
+
+// startable records a fault for every strategy that cannot run on a batch.
+func (c *common) startable(strategies []strategy.Strategy, batch int) {
+	for _, s := range strategies {
+		if err := s.Start(batch); err != nil {
+			c.add("--strategy "+s.Spec(), err)
+		}
+	}
+}
+
+// singlePrompt says which strategies are left with one prompt before their
+// last round: their further cuts cut nothing.
+func singlePrompt(strategies []strategy.Strategy, batch int) []string {
+	var warnings []string
+	for _, s := range strategies {
+		v, ok := s.(*strategy.Vigor)
+		if !ok {
+			continue
+		}
+		if round, ok := v.Plan().OnePrompt(batch); ok {
+			warnings = append(warnings, fmt.Sprintf(
+				"%s: round %d of %d starts with a single prompt of the batch of %d, from there on a cut cuts nothing",
+				s.Spec(), round, v.Plan().Rounds, batch))
+		}
+	}
+	return warnings
+}
+
+// labels returns the headings of strategies that stand side by side: the
+// short spec, or its name with a letter where that would be too wide.
+func labels(specs []string) []string {
+	const widest = 22
+	short := make([]string, len(specs))
+	for i, s := range specs {
+		short[i] = shortSpec(s)
+		if len(short[i]) > widest {
+			name, _, _ := strings.Cut(s, ":")
+			short[i] = fmt.Sprintf("%s (%c)", name, rune('a'+i%26))
+		}
+	}
+	return short
+}
+
+// shortSpec leaves out the parameters that have their defaults; it parses to
+// the same strategy.
+func shortSpec(text string) string {
+	s, err := spec.Parse(text)
+	if err != nil || len(s.Params) < 2 {
+		return text
+	}
+	for _, known := range strategy.Known() {
+		if known.Name != s.Name {
+			continue
+		}
+		s.Params = slices.DeleteFunc(s.Params, func(p spec.Param) bool {
+			return slices.ContainsFunc(known.Parameters, func(k strategy.Parameter) bool {
+				return k.Name == p.Key && k.Default == p.Value
+			})
+		})
+	}
+	return s.String()
+}

@@ -1,0 +1,509 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/cmd/vigorlab/internal/rundir"
+	"vigorlab/distributions/spec"
+	"vigorlab/plots"
+	"vigorlab/sim/strategy"
+	"vigorlab/theory"
+)
+
+type theoryFlags struct {
+	common
+	populationSpecs []string
+	strategySpecs   []string
+	batch           int
+	frontier        float64
+}
+
+func newTheory(a *app) *cobra.Command {
+	f := &theoryFlags{batch: 256, frontier: 0.75}
+	cmd := &cobra.Command{
+		Use:   "theory --population SPEC [--strategy SPEC]",
+		Short: "Print what theory says of a strategy on a population, without randomness",
+		Long: `theory prints the gain of an allocation over equal groups, eta, in closed form,
+for the law at hand and with the real, noisy selection, the caps that no law and
+no allocation can pass, and the speedup eta^x under three exponents.`,
+		Example: `  # Theorem 2 under its own assumptions: an unbounded Pareto reward variance
+  vigorlab theory --population pareto-variance:shape=1.5,min=0.01
+
+  # the same with a variance that stays in [0, 1], as a reward's does
+  vigorlab theory --population pareto-variance:shape=1.5,min=0.01,max=1 --strategy vigor
+
+  # another schedule on a population of mostly dead and solved prompts
+  vigorlab theory --population beta:a=0.1,b=0.3 --strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4 \
+    --batch 64 --format json`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.populationSpecs, "population", nil, "population `SPEC` (see vigorlab populations)")
+	flags.StringArrayVar(&f.strategySpecs, "strategy", nil, "strategy `SPEC` (default vigor)")
+	f.whole(flags, &f.batch, "batch", 1, maxBatch, "`B` prompts, for the figures of a finite batch")
+	f.real(flags, &f.frontier, "frontier", 0, 1, "screening errors speak of prompts with u >= `C`")
+	f.register(flags)
+	return cmd
+}
+
+func (f *theoryFlags) run(ctx context.Context, a *app) error {
+	population := f.population(f.populationSpecs)
+	s := f.strategy()
+	if err := f.err(); err != nil {
+		return err
+	}
+	input, err := theoryInput(population, s)
+	if err != nil {
+		return usagef(hintStrategies, "--strategy %w", err)
+	}
+	input.Batch, input.Frontier = f.batch, f.frontier
+	line := newCommandLine("theory")
+	line.add("population", population.Spec)
+	line.add("strategy", s.Spec())
+	line.add("batch", f.batch)
+	line.add("frontier", f.frontier)
+	record, err := f.record(a, "theory", line, output.Object{
+		{Key: "population", Value: population.Spec},
+		{Key: "strategy", Value: s.Spec()},
+		{Key: "batch", Value: f.batch},
+		{Key: "frontier", Value: f.frontier},
+	})
+	if err != nil {
+		return err
+	}
+	p := &prediction{
+		reproduce: line.String(), population: population.Spec, strategy: s.Spec(), input: input, seed: f.seed,
+		warnings: singlePrompt([]strategy.Strategy{s}, f.batch),
+	}
+	f.warn(a, p.warnings)
+	err = f.oneShot(record, func(d *rundir.Dir) error {
+		p.Prediction, err = await(ctx, func() (*theory.Prediction, error) { return theory.Predict(input) })
+		if err != nil {
+			return err
+		}
+		return p.save(ctx, d)
+	})
+	if err != nil {
+		return err
+	}
+	return p.result().print(a, f.format)
+}
+
+// strategy parses --strategy, vigor where it is not given.
+func (f *theoryFlags) strategy() strategy.Strategy {
+	specs := f.strategySpecs
+	if len(specs) == 0 {
+		specs = []string{"vigor"}
+	}
+	if _, ok := f.once(specs, "strategy", "a spec such as vigor:rounds=5"); !ok {
+		f.hint(hintStrategies)
+		return nil
+	}
+	parsed := f.strategies(specs)
+	f.startable(parsed, f.batch)
+	if len(parsed) == 0 {
+		return nil
+	}
+	return parsed[0]
+}
+
+// theoryInput names the strategy to the theory.
+func theoryInput(p spec.Population, s strategy.Strategy) (theory.Input, error) {
+	in := theory.Input{Variance: p.Variance, Law: p.Law, Nodes: theory.DefaultNodes}
+	switch s := s.(type) {
+	case *strategy.Vigor:
+		plan := s.Plan()
+		in.Vigor = &plan
+	case *strategy.Fixed:
+		in.Group = s.Group()
+	default:
+		return in, fmt.Errorf("%s has no exact theory, want vigor or fixed", s.Spec())
+	}
+	return in, nil
+}
+
+// A prediction is what theory found.
+type prediction struct {
+	reproduce  string
+	population string
+	strategy   string
+	input      theory.Input
+	seed       uint64
+	warnings   []string
+	*theory.Prediction
+}
+
+// A numbered is a number under its key.
+type numbered struct {
+	key    string
+	number theory.Number
+}
+
+// numbersOf returns an object of numbers; those that do not exist are null,
+// and a field "reason" says why.
+func numbersOf(numbers []numbered) output.Object {
+	var o output.Object
+	for _, n := range numbers {
+		o.Add(n.key, value(n.number))
+	}
+	if why := reasons(numbers); why != "" {
+		o.Add("reason", why)
+	}
+	return o
+}
+
+// value returns the number, nil where it does not exist.
+func value(n theory.Number) *float64 {
+	if n.Reason != "" {
+		return nil
+	}
+	return output.Finite(n.Value)
+}
+
+func reasonOf(n theory.Number) string {
+	if n.Reason == "" && output.Finite(n.Value) == nil {
+		return "not a finite number"
+	}
+	return n.Reason
+}
+
+// reasons says of every number that does not exist why, those of one reason
+// together: "law, noisy: ...; cap_batch: ...".
+func reasons(numbers []numbered) string {
+	var order []string
+	keys := map[string][]string{}
+	for _, n := range numbers {
+		why := reasonOf(n.number)
+		if why == "" {
+			continue
+		}
+		if keys[why] == nil {
+			order = append(order, why)
+		}
+		keys[why] = append(keys[why], n.key)
+	}
+	for i, why := range order {
+		order[i] = strings.Join(keys[why], ", ") + ": " + why
+	}
+	return strings.Join(order, "; ")
+}
+
+func etaNumbers(e theory.Etas) []numbered {
+	return []numbered{
+		{"closed_form", e.ClosedForm},
+		{"law", e.Law},
+		{"finite_batch", e.FiniteBatch},
+		{"noisy", e.Noisy},
+		{"cap", e.Cap},
+		{"law_cap", e.LawCap},
+		{"cap_batch", e.CapBatch},
+	}
+}
+
+// etaWords describe etaNumbers, in their order.
+var etaWords = []string{
+	"closed form, unbounded Pareto",
+	"perfect selection, infinite batch",
+	"perfect selection, this batch",
+	"noisy selection, infinite batch",
+	"cap of any law, infinite batch",
+	"cap of any allocation, this law",
+	"cap of any law, this batch",
+}
+
+func pairNumbers(p theory.Pair) []numbered {
+	return []numbered{{"strategy", p.Strategy}, {"fixed", p.Fixed}}
+}
+
+func cutNumbers(s theory.ScreeningNumbers) []numbered {
+	return []numbered{
+		{"false_omission", s.FalseOmission},
+		{"false_negative", s.FalseNegative},
+		{"false_negative_cumulative", s.FalseNegativeCumulative},
+	}
+}
+
+// singles are the figures that stand alone in the document.
+func (p *prediction) singles() []numbered {
+	n := []numbered{{"progress", p.Progress}, {"rollouts_per_prompt", p.RolloutsPerPrompt}}
+	if p.Field != nil && p.Field.Trained < p.Field.Rollouts {
+		n = append(n, numbered{"eta_generated", p.EtaGenerated})
+	}
+	return n
+}
+
+// pairs are the figures that compare with the fixed group.
+func (p *prediction) pairs() []struct {
+	key, words string
+	pair       theory.Pair
+} {
+	return []struct {
+		key, words string
+		pair       theory.Pair
+	}{
+		{"ineffective", "ineffective rollouts, share", p.Ineffective},
+		{"zero_variance_groups", "zero-variance groups, share", p.ZeroVarianceGroups},
+		{"signal", "signal per rollout", p.Signal},
+		{"signal_prompt_mean", "signal, mean over prompts", p.SignalPromptMean},
+	}
+}
+
+func (p *prediction) result() result[output.Row] {
+	return result[output.Row]{p.document(), p.rows(), p.text}
+}
+
+// document returns the JSON document of the command contract.
+func (p *prediction) document() output.Object {
+	o := header("theory").Object()
+	o.Add("population", p.population)
+	o.Add("strategy", p.strategy)
+	o.Add("batch", p.input.Batch)
+	o.Add("frontier", p.input.Frontier)
+	o.Add("eta", numbersOf(etaNumbers(p.Eta)))
+	var speedup output.Object
+	for _, s := range p.Speedup {
+		speedup.Add(s.Exponent.Name, numbersOf(etaNumbers(s.Etas)))
+	}
+	o.Add("speedup", speedup)
+	o = append(o, numbersOf(p.singles())...)
+	sizes := make([]output.Object, len(p.GroupSizes))
+	for i, g := range p.GroupSizes {
+		sizes[i] = output.Object{{Key: "size", Value: g.Size}, {Key: "share", Value: g.Share}}
+	}
+	o.Add("group_sizes", sizes)
+	for _, pair := range p.pairs() {
+		o.Add(pair.key, numbersOf(pairNumbers(pair.pair)))
+	}
+	cuts := make([]output.Object, len(p.Screening))
+	for i, s := range p.Screening {
+		cuts[i] = append(output.Object{{Key: "round", Value: s.Round}}, numbersOf(cutNumbers(s))...)
+	}
+	o.Add("screening", cuts)
+	o.Add("warnings", append([]string{}, p.warnings...))
+	return o
+}
+
+// rows returns the tidy table.
+func (p *prediction) rows() []output.Row {
+	var rows []output.Row
+	add := func(prefix, at string, numbers []numbered) {
+		for _, n := range numbers {
+			rows = append(rows, output.Row{
+				Population: p.population, Strategy: p.strategy, Figure: prefix + n.key, At: at,
+				Value: value(n.number), Seed: p.seed, Coding: output.Signed, Reason: reasonOf(n.number),
+			})
+		}
+	}
+	add("eta.", "", etaNumbers(p.Eta))
+	for _, s := range p.Speedup {
+		add("speedup."+s.Exponent.Name+".", "", etaNumbers(s.Etas))
+	}
+	add("", "", p.singles())
+	for _, g := range p.GroupSizes {
+		add("group_sizes.", fmt.Sprintf("size=%d", g.Size), []numbered{{"share", theory.Number{Value: g.Share}}})
+	}
+	for _, pair := range p.pairs() {
+		add(pair.key+".", "", pairNumbers(pair.pair))
+	}
+	for _, s := range p.Screening {
+		add("screening.", fmt.Sprintf("round=%d", s.Round), cutNumbers(s))
+	}
+	return rows
+}
+
+// text prints the prediction for a terminal.
+func (p *prediction) text(t *output.Text) {
+	t.Command(p.reproduce)
+	t.Blank()
+	t.Note("population  ", p.population)
+	t.Note("strategy    ", p.strategy)
+	t.Note("batch       ", fmt.Sprintf("%d prompts, for the figures of a finite batch", p.input.Batch))
+	t.Heading("Gain over equal groups")
+	t.Grid(p.etaGrid())
+	t.Heading("Beside the fixed group of the same mean size")
+	t.Grid(p.pairGrid())
+	p.sizesText(t)
+	p.screeningText(t)
+	p.notes(t)
+}
+
+func (p *prediction) etaGrid() output.Grid {
+	g := output.Grid{Head: []string{"", "eta"}}
+	for _, s := range p.Speedup {
+		g.Head = append(g.Head, "speedup eta^"+s.Exponent.Name)
+	}
+	for i, n := range etaNumbers(p.Eta) {
+		row := []string{etaWords[i], output.Number(value(n.number))}
+		for _, s := range p.Speedup {
+			row = append(row, output.Number(value(etaNumbers(s.Etas)[i].number)))
+		}
+		g.Add(row...)
+	}
+	return g
+}
+
+func (p *prediction) pairGrid() output.Grid {
+	g := output.Grid{Head: []string{"", "strategy", "fixed"}}
+	for _, n := range p.singles() {
+		switch n.key {
+		case "rollouts_per_prompt":
+			g.Add("rollouts per prompt", output.Number(value(n.number)), "")
+		case "eta_generated":
+			g.Add("eta per generated rollout", output.Number(value(n.number)), "")
+		}
+	}
+	for _, pair := range p.pairs() {
+		g.Add(pair.words, output.Number(value(pair.pair.Strategy)), output.Number(value(pair.pair.Fixed)))
+	}
+	one := ""
+	if value(p.Progress) != nil {
+		one = "1"
+	}
+	g.Add("progress, fixed group = 1", output.Number(value(p.Progress)), one)
+	return g
+}
+
+func (p *prediction) sizesText(t *output.Text) {
+	if len(p.GroupSizes) == 0 {
+		return
+	}
+	t.Heading("Groups by size")
+	g := output.Grid{Head: []string{"size", "share"}}
+	for _, s := range p.GroupSizes[:min(len(p.GroupSizes), sizesShown)] {
+		g.Add(fmt.Sprint(s.Size), output.Number(&s.Share))
+	}
+	t.Grid(g)
+	more(t, len(p.GroupSizes), "sizes")
+}
+
+func (p *prediction) screeningText(t *output.Text) {
+	if len(p.Screening) == 0 || p.Field == nil {
+		return
+	}
+	t.Heading(fmt.Sprintf("Screening errors at the frontier u >= %v", p.input.Frontier))
+	g := output.Grid{Head: []string{"cut after round", "false omission", "false negative", "cumulative"}}
+	for _, s := range p.Screening[:min(len(p.Screening), sizesShown)] {
+		row := []string{fmt.Sprint(s.Round)}
+		for _, n := range cutNumbers(s) {
+			row = append(row, output.Number(value(n.number)))
+		}
+		g.Add(row...)
+	}
+	t.Grid(g)
+	more(t, len(p.Screening), "cuts")
+}
+
+// sizesShown is the number of group sizes and of cuts that a terminal shows.
+const sizesShown = 12
+
+// more says what a terminal's table leaves out.
+func more(t *output.Text, all int, what string) {
+	if n := all - sizesShown; n > 0 {
+		t.Line(fmt.Sprintf("and %d more %s: --format json lists them", n, what))
+	}
+}
+
+// notes says in plain words what the figures mean and why some do not exist.
+func (p *prediction) notes(t *output.Text) {
+	t.Blank()
+	t.Note("", "eta is the reward variance u = 4p(1-p) that an average rollout of the update meets, relative to equal groups. "+
+		"Which exponent turns it into time is an open question: 1/3 is the published one, a ratio of two lower bounds. "+
+		"Rewards are in {-1, +1}.")
+	for _, line := range p.absent() {
+		t.Note(output.Absent+"  ", line)
+	}
+	for _, w := range p.warnings {
+		t.Note("note: ", w)
+	}
+}
+
+// absent says in words which figures do not exist and why, a line a reason.
+func (p *prediction) absent() []string {
+	var order []string
+	names := map[string][]string{}
+	add := func(name string, n theory.Number) {
+		why := reasonOf(n)
+		if why == "" {
+			return
+		}
+		if names[why] == nil {
+			order = append(order, why)
+		}
+		names[why] = append(names[why], name)
+	}
+	for i, n := range etaNumbers(p.Eta) {
+		add(etaWords[i], n.number)
+	}
+	for _, n := range p.singles() {
+		add(strings.ReplaceAll(n.key, "_", " "), n.number)
+	}
+	for _, pair := range p.pairs() {
+		add(pair.words, pair.pair.Strategy)
+	}
+	for i, why := range order {
+		list := names[why]
+		if len(list) > 2 {
+			list = []string{list[0], fmt.Sprintf("%d more", len(list)-1)}
+		}
+		order[i] = strings.Join(list, " and ") + ": " + why
+	}
+	return order
+}
+
+// save writes the results and figures into the run directory, if there is one.
+func (p *prediction) save(ctx context.Context, d *rundir.Dir) error {
+	if d == nil {
+		return nil
+	}
+	_, err := await(ctx, func() (struct{}, error) {
+		drawings, err := p.drawings()
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, errors.Join(p.result().save(d), saveDrawings(d, drawings))
+	})
+	return err
+}
+
+// roundsDrawn is the number of rounds up to which the figure follows eta.
+const roundsDrawn = 8
+
+// drawings returns the speedup against rounds for this population; fixed
+// groups have none.
+func (p *prediction) drawings() ([]drawing, error) {
+	if p.input.Vigor == nil {
+		return nil, nil
+	}
+	data := plots.SpeedupData{Exponent: theory.Exponents()[0].Name}
+	family := plots.Family{Label: p.population}
+	for rounds := 1; rounds <= max(roundsDrawn, min(p.input.Vigor.Rounds, 2*roundsDrawn)); rounds++ {
+		in := p.input
+		plan := *p.input.Vigor
+		plan.Rounds = rounds
+		in.Vigor = &plan
+		predicted, err := theory.Predict(in)
+		if err != nil {
+			return nil, err
+		}
+		add := func(line *[]plots.Point, n theory.Number) {
+			if y := value(n); y != nil {
+				*line = append(*line, plots.At(float64(rounds), *y))
+			}
+		}
+		s := predicted.Speedup[0]
+		add(&family.ClosedForm, s.ClosedForm)
+		add(&family.Truncated, s.Law)
+		add(&family.MeanField, s.Noisy)
+		add(&data.Cap, s.Cap)
+	}
+	data.Shapes = []plots.Family{family}
+	var g gallery
+	g.add("speedup", func() (plots.Figure, error) { return plots.Speedup(data) })
+	return g.drawings, g.err
+}
