@@ -268,7 +268,7 @@ func (a *arm) countCuts(t *truth) {
 	active, frontierActive := float64(len(a.last)), 0.0
 	for x, last := range a.last {
 		atFrontier := 0.0
-		if t.u[x] >= a.frontier {
+		if distributions.AtLeast(t.p[x], a.frontier) {
 			atFrontier = 1
 		}
 		frontierActive += atFrontier

@@ -73,7 +73,7 @@ func (s *Table) Reset(key stream.Key) (int, error) {
 	s.chooseRows(key)
 	for x := range s.p {
 		row := s.table.Rows[s.rows[x]]
-		s.p[x] = float64(row.S) / float64(row.N)
+		s.p[x] = row.P()
 		if s.draw == DrawPosterior {
 			s.gen.Reset(key.Named("posterior").With(uint64(x)))
 			s.p[x] = distuv.Beta{Alpha: float64(row.S) + 0.5, Beta: float64(row.N-row.S) + 0.5, Src: s.gen.Rand}.Rand()

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"vigorlab/distributions"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/schedule"
 )
@@ -77,7 +78,7 @@ func (v *Vigor) Start(batch int) error {
 func (v *Vigor) SeeTruth(p []float64) {
 	v.u = v.u[:0]
 	for _, p := range p {
-		v.u = append(v.u, trueVariance(p))
+		v.u = append(v.u, distributions.Level(p))
 	}
 }
 
@@ -189,12 +190,4 @@ func (v *Vigor) keepTied(keep, left int, r *rand.Rand) bool {
 		return true
 	}
 	return r.IntN(left) < keep
-}
-
-// trueVariance returns u = 4p(1-p) so that p and 1-p give the same value even
-// where 1-p is rounded: the last bits are dropped.
-func trueVariance(p float64) float64 {
-	const unit = 0x1p-44
-	u := 4 * p * (1 - p)
-	return float64(int64(u/unit+0.5)) * unit
 }
