@@ -1,0 +1,135 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"vigorlab/sim"
+)
+
+const (
+	// familyLevel is the probability that an error-free ladder contradicts
+	// itself anywhere: the level of Holm's correction over all Monte Carlo
+	// comparisons.
+	familyLevel = 1e-4
+	// missLevel is the probability of missing a true difference of Row.Detects.
+	missLevel = 0.01
+	// near95 is the 97.5 % quantile of the standard normal law.
+	near95 = 1.959963984540054
+	// exactTolerance is the relative difference of two exact computations that
+	// rounding and quadrature explain.
+	exactTolerance = 1e-9
+	// closeBy is the largest relative difference for which a claim still
+	// "holds within d".
+	closeBy = 0.1
+)
+
+// judge gives every Monte Carlo comparison its verdict by Holm's step-down
+// procedure. The family is the whole ladder: comparisons that were not
+// selected count as if they had agreed.
+func judge(r *Report) {
+	var rows []*Row
+	for i := range r.Sections {
+		for k := range r.Sections[i].Rows {
+			if row := &r.Sections[i].Rows[k]; row.P != nil {
+				rows = append(rows, row)
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(*a.P, *b.P) })
+	rejecting := true
+	for i, row := range rows {
+		rejecting = rejecting && *row.P <= r.Level/float64(r.Family-i)
+		row.Verdict = Holds
+		if rejecting {
+			row.Verdict = Fails
+		}
+		row.Test = fmt.Sprintf("two-sided z-test, Holm over %d comparisons at family level %g", r.Family, r.Level)
+		z := normalQuantile(1-r.Level/(2*float64(r.Family))) + normalQuantile(1-missLevel)
+		row.Detects = number(z * *row.SE)
+	}
+}
+
+func normalQuantile(q float64) float64 { return distuv.UnitNormal.Quantile(q) }
+
+func number(x float64) *float64 { return &x }
+
+// compared fills row with a Monte Carlo estimate, standard error se, beside an
+// exact reference. Its verdict is judge's.
+func compared(row Row, estimate, se, reference float64) Row {
+	row.Kind = Check
+	row.Estimate, row.SE, row.Reference = number(estimate), number(se), number(reference)
+	row.Interval = &[2]float64{estimate - near95*se, estimate + near95*se}
+	p := 1.0
+	if difference := math.Abs(estimate - reference); difference > exactTolerance*math.Abs(reference) {
+		p = math.Erfc(difference / se / math.Sqrt2) // 0 for se = 0: certain to differ
+	}
+	row.P = number(p)
+	return row
+}
+
+// simulated is compared for an engine's figure.
+func simulated(row Row, e sim.Estimate, reference float64) Row {
+	return compared(row, e.Mean, e.SE, reference)
+}
+
+// agreed fills row with two exact computations of one number.
+func agreed(row Row, estimate, reference float64) Row {
+	row.Kind = Check
+	row.Estimate, row.Reference = number(estimate), number(reference)
+	row.Test = fmt.Sprintf("two exact computations agree within %g, relative", exactTolerance)
+	row.Verdict = Fails
+	if math.Abs(estimate-reference) <= exactTolerance*math.Abs(reference) {
+		row.Verdict = Holds
+	}
+	return row
+}
+
+// claimed fills row with what an exact computation makes of a published
+// number: it holds, holds within a tenth, or fails.
+func claimed(row Row, estimate, reference float64) Row {
+	row.Kind = Claim
+	row.Estimate, row.Reference = number(estimate), number(reference)
+	row.Test = fmt.Sprintf("exact: holds within %g, holds within d up to d = %g, relative", exactTolerance, closeBy)
+	d := math.Abs(estimate-reference) / math.Abs(reference)
+	difference := fmt.Sprintf("the claimed %.4g is off by %.2g %% of itself (d = %.2g)", reference, 100*d, math.Abs(estimate-reference))
+	switch {
+	case d <= exactTolerance:
+		row.Verdict = Holds
+		return row
+	case d <= closeBy:
+		row.Verdict = HoldsWithin
+	default:
+		row.Verdict = Fails
+	}
+	row.Note = joinNotes(difference, row.Note)
+	return row
+}
+
+// bounded fills row with a claim that no estimate passes a bound.
+func bounded(row Row, worst, bound float64, holds bool) Row {
+	row.Estimate, row.Reference = number(worst), number(bound)
+	row.Verdict = Fails
+	if holds {
+		row.Verdict = Holds
+	}
+	return row
+}
+
+func joinNotes(notes ...string) string {
+	text := ""
+	for _, n := range notes {
+		switch {
+		case n == "":
+		case text == "":
+			text = n
+		default:
+			text += "; " + n
+		}
+	}
+	return text
+}

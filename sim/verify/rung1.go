@@ -1,0 +1,104 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"vigorlab/sim/verify/gradient"
+)
+
+// rung1 checks that reward variance bounds the gradient (theory.md, section 2).
+func rung1() []study {
+	return []study{{id: "1.gradient-bounds", run: gradientBounds}}
+}
+
+func gradientBounds(ctx context.Context, e *env) (*Section, error) {
+	cfg := gradient.DefaultConfig(e.cfg.Quick)
+	cfg.Seed, cfg.Workers = e.cfg.Seed, e.cfg.Workers
+	r, err := gradient.Check(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Section{}
+	for _, row := range r.Rows {
+		s.Rows = append(s.Rows, estimatorRow(row))
+	}
+	s.Rows = append(s.Rows, identityRow(r), oneLogitRow(r))
+	for _, p := range r.Plants {
+		s.Rows = append(s.Rows, plantRow(p))
+	}
+	for _, x := range r.Expected {
+		s.Rows = append(s.Rows, expectedRow(x))
+	}
+	cases := Curve{Figure: FigureGradient, Family: "GRPO, ddof 0, delta 0", Kind: MonteCarlo}
+	for _, p := range r.Points {
+		cases.Points = append(cases.Points, Point{X: p.MSigma, Y: p.Norm})
+	}
+	s.Curves = []Curve{cases}
+	return s, nil
+}
+
+// estimatorRow is one line of the table of section 2: no case may pass its
+// bound. The estimate is the largest norm over its bound.
+func estimatorRow(r gradient.Row) Row {
+	row := Row{
+		ID: r.Estimator + "-" + r.Coding, Kind: Claim,
+		Claim:  fmt.Sprintf("||grad L|| <= M f(G, s): %s, %s rewards", r.Estimator, r.Coding),
+		Method: "exact gradients of random softmax policies",
+		Test:   "every case, to rounding",
+		Note: fmt.Sprintf("%d cases, %d beyond the bound; tightness median %.2g, 95 %% quantile %.2g",
+			r.Cases, r.Bound, r.Tightness.Median, r.Tightness.Q95),
+	}
+	return bounded(row, 1+r.MaxExcess, 1, r.Flagged == 0)
+}
+
+func identityRow(r *gradient.Result) Row {
+	row := Row{
+		ID: "identity", Kind: Claim,
+		Claim:  "grad L = (sigma/2) (mean grad rho of correct - of wrong rollouts)",
+		Method: "exact gradients of random softmax policies",
+		Test:   "largest residual over M sigma, to rounding",
+		Note:   fmt.Sprintf("%d cases", r.Identities),
+	}
+	return bounded(row, r.MaxIdentity, 0, r.Identity == 0 && r.Identities > 0)
+}
+
+func oneLogitRow(r *gradient.Result) Row {
+	row := Row{
+		ID: "one-logit", Kind: Claim,
+		Claim:  "one logit: E||grad L|| = E[sigma_G]/2, p(1-p) at G = 2",
+		Method: "exact binomial sums",
+		Test:   "every pair (G, p), to rounding",
+		Note:   fmt.Sprintf("%d pairs (G, p)", len(r.OneLogit)),
+	}
+	worst := 0.0
+	for _, o := range r.OneLogit {
+		worst = max(worst, math.Abs(o.Mean-o.Claim)/o.Claim)
+	}
+	return bounded(row, worst, 0, worst <= exactTolerance)
+}
+
+// plantRow wants a mistake that was planted on purpose to be noticed.
+func plantRow(p gradient.Plant) Row {
+	row := Row{
+		ID: "planted-" + p.Mistake, Kind: Check,
+		Claim:  "the check notices a planted mistake: " + p.Mistake,
+		Method: "the same cases with the mistake in them",
+		Test:   "flagged at least once",
+		Note:   fmt.Sprintf("%d of %d cases flagged", p.Flagged, p.Cases),
+	}
+	return bounded(row, float64(p.Flagged)/float64(max(p.Cases, 1)), 0, p.Flagged > 0)
+}
+
+func expectedRow(x gradient.Expected) Row {
+	row := Row{
+		ID: x.Bound, Kind: Claim,
+		Claim:  "||grad E[r]|| <= " + x.Formula,
+		Method: "exact gradients of random softmax policies",
+		Test:   "every case, to rounding",
+		Note: fmt.Sprintf("%d cases, %d beyond the bound; tightness median %.2g, largest %.2g",
+			x.Cases, x.Violations, x.Tightness.Median, x.Tightness.Max),
+	}
+	return bounded(row, x.Tightness.Max, 1, x.Violations == 0)
+}

@@ -1,0 +1,395 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"vigorlab/sim"
+	"vigorlab/sim/schedule"
+	"vigorlab/sim/verify/enumerate"
+	"vigorlab/theory"
+)
+
+// rung4 checks the real algorithm, which sees sample variances: its exact mean
+// field, finite batches, and every reward sequence of tiny ones.
+func rung4() []study {
+	return []study{
+		{id: "4.noisy", run: noisy},
+		{id: "4.mean-field", comparisons: len(fieldPopulations) * len(fieldFigures), run: meanField},
+		{id: "4.random-control", comparisons: 1, run: randomControl},
+		{id: "4.enumeration", comparisons: enumeratedComparisons(), run: enumeration},
+		{id: "4.fixed-enumeration", run: fixedEnumeration},
+		{id: "4.prompt-mean", run: promptMean},
+		{id: "4.screening", run: screening},
+		{id: "4.rounds", run: roundsCurves},
+	}
+}
+
+var fieldPopulations = []string{popTP15, popBeta13, popUniform, popBeta55, popSuccess}
+
+// noisy asks of each population whether the algorithm gets the eta of perfect
+// selection.
+func noisy(context.Context, *env) (*Section, error) {
+	s := &Section{}
+	for _, population := range fieldPopulations {
+		l, err := rewarding(population)
+		if err != nil {
+			return nil, err
+		}
+		p, err := predict(l, vigor(nil))
+		if err != nil {
+			return nil, err
+		}
+		s.Rows = append(s.Rows, claimed(Row{
+			ID:     population,
+			Claim:  "VIGOR's selection by sample variance gets the eta of perfect selection: " + population,
+			Method: "exact mean field", Note: p.String(),
+		}, p.noisy, p.perfect))
+	}
+	theorem, err := theory.EtaPareto(1.5, 0.5, 2, 4)
+	if err != nil {
+		return nil, err
+	}
+	l, err := rewarding(popTP15)
+	if err != nil {
+		return nil, err
+	}
+	p, err := predict(l, vigor(nil))
+	if err != nil {
+		return nil, err
+	}
+	s.Rows = append(s.Rows, claimed(Row{
+		ID:     "theorem",
+		Claim:  "Theorem 2's eta is what the algorithm gets, shape 1.5 on [0.01, 1]",
+		Method: "exact mean field", Note: p.String(),
+	}, p.noisy, theorem))
+	return s, nil
+}
+
+// A fieldFigure is a figure that simulation and mean field both know.
+type fieldFigure struct {
+	name string
+	sim  func(*sim.Outcome) sim.Estimate
+	mean func(*predicted) float64
+}
+
+var fieldFigures = []fieldFigure{
+	{"eta", func(o *sim.Outcome) sim.Estimate { return o.Eta }, func(p *predicted) float64 { return p.field.Eta }},
+	{"signal", func(o *sim.Outcome) sim.Estimate { return o.Signal }, func(p *predicted) float64 { return p.field.Signal }},
+	{"signal_prompt_mean", func(o *sim.Outcome) sim.Estimate { return o.SignalPromptMean }, func(p *predicted) float64 { return p.field.SignalPromptMean }},
+	{"ineffective", func(o *sim.Outcome) sim.Estimate { return o.Ineffective }, func(p *predicted) float64 { return p.field.Ineffective }},
+	{"zero_variance_groups", func(o *sim.Outcome) sim.Estimate { return o.ZeroVarianceGroups }, func(p *predicted) float64 { return p.field.ZeroVarianceGroups }},
+	{"progress", func(o *sim.Outcome) sim.Estimate { return o.Progress }, func(p *predicted) float64 { return p.progress }},
+	{"false_negative_cumulative", func(o *sim.Outcome) sim.Estimate {
+		return o.Screening[len(o.Screening)-1].FalseNegativeCumulative
+	}, func(p *predicted) float64 {
+		return p.field.Screening[len(p.field.Screening)-1].FalseNegativeCumulative
+	}},
+}
+
+// meanField compares simulation with the mean field. A batch of B is off by
+// c/B, so two batch sizes are extrapolated: 2 f(2B) - f(B) is off by less than
+// the noise.
+func meanField(ctx context.Context, e *env) (*Section, error) {
+	const batch = 512
+	s := &Section{}
+	for _, population := range fieldPopulations {
+		l, err := rewarding(population)
+		if err != nil {
+			return nil, err
+		}
+		p, err := predict(l, vigor(nil))
+		if err != nil {
+			return nil, err
+		}
+		small, err := e.simulate(ctx, population, batch, 2000, 20_000, append(strategies(vigor(nil)), fixed(8))...)
+		if err != nil {
+			return nil, err
+		}
+		large, err := e.simulate(ctx, population, 2*batch, 2000, 20_000, append(strategies(vigor(nil)), fixed(8))...)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fieldFigures {
+			a, b := f.sim(&small.Strategies[0]), f.sim(&large.Strategies[0])
+			s.Rows = append(s.Rows, compared(Row{
+				ID:     population + "." + f.name,
+				Claim:  fmt.Sprintf("%s of finite batches converges to the mean field: %s", f.name, population),
+				Method: fmt.Sprintf("Monte Carlo at B = %d and %d, extrapolated; exact mean field", batch, 2*batch),
+				Note:   fmt.Sprintf("B = %d: %.5f, B = %d: %.5f", batch, a.Mean, 2*batch, b.Mean),
+			}, 2*b.Mean-a.Mean, math.Hypot(2*b.SE, a.SE), f.mean(p)))
+		}
+		if population == popTP15 {
+			s.Curves = append(s.Curves, outcomeCurves("VIGOR", &large.Strategies[0])...)
+			s.Curves = append(s.Curves, outcomeCurves("fixed, G = 8", &large.Strategies[1])[:2]...)
+			s.Curves = append(s.Curves, meanFieldCurves("VIGOR", p.field)...)
+		}
+	}
+	return s, nil
+}
+
+// randomControl selects at random on the same schedule: eta is exactly 1,
+// which separates selection from group sizes.
+func randomControl(ctx context.Context, e *env) (*Section, error) {
+	v := vigor(func(v *schedule.Vigor) { v.Select = schedule.SelectRandom })
+	l, err := rewarding(popBeta13)
+	if err != nil {
+		return nil, err
+	}
+	field, err := theory.VigorMeanField(l, v, frontier, theory.DefaultNodes)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.simulate(ctx, popBeta13, 256, 2000, 20_000, strategies(v)...)
+	if err != nil {
+		return nil, err
+	}
+	claim := "selection at random has eta = 1: " + popBeta13
+	return &Section{Rows: []Row{
+		agreed(Row{ID: "mean-field", Claim: claim, Method: "exact mean field"}, field.Eta, 1),
+		simulated(Row{ID: "monte-carlo", Claim: claim, Method: "Monte Carlo, B = 256"}, r.Strategies[0].Eta, 1),
+	}}, nil
+}
+
+// An enumerated is a tiny batch whose every reward sequence is visited.
+type enumerated struct {
+	name       string
+	population string // points only
+	batch      int
+	plan       schedule.Vigor
+}
+
+func enumerations() []enumerated {
+	const two = "mixture:0.5@point:p=0.3+0.5@point:p=0.9"
+	const three = "mixture:0.25@point:p=0+0.5@point:p=0.5+0.25@point:p=0.8"
+	half := schedule.MustRatio("0.5")
+	plan := func(m0, rounds int, gamma string, edit func(*schedule.Vigor)) schedule.Vigor {
+		return vigor(func(v *schedule.Vigor) {
+			v.M0, v.Rounds, v.Alpha, v.Gamma = m0, rounds, half, schedule.MustRatio(gamma)
+			if edit != nil {
+				edit(v)
+			}
+		})
+	}
+	return []enumerated{
+		{"two prompts", two, 2, plan(2, 2, "2", nil)},
+		{"three rounds", two, 3, plan(2, 3, "1", nil)},
+		{"four prompts", three, 4, plan(2, 2, "2", nil)},
+		{"one rollout first, floor cuts", two, 4, plan(1, 3, "2", func(v *schedule.Vigor) { v.Cut = schedule.CutFloor })},
+		{"survivors only", three, 4, plan(2, 2, "2", func(v *schedule.Vigor) { v.Update = schedule.UpdateSurvivors })},
+		{"fresh groups", two, 2, plan(2, 2, "2", func(v *schedule.Vigor) { v.Reuse = false })},
+		{"ties by index", three, 3, plan(2, 2, "2", func(v *schedule.Vigor) { v.Ties = schedule.TiesIndex })},
+		{"perfect selection", two, 3, plan(2, 2, "2", perfect)},
+	}
+}
+
+// An enumeratedFigure is a figure that simulation and enumeration both know.
+type enumeratedFigure struct {
+	name  string
+	sim   func(*sim.Outcome) sim.Estimate
+	exact func(*enumerate.Result) float64
+}
+
+var enumeratedFigures = []enumeratedFigure{
+	{"eta", func(o *sim.Outcome) sim.Estimate { return o.Eta }, func(r *enumerate.Result) float64 { return r.Eta }},
+	{"eta_generated", func(o *sim.Outcome) sim.Estimate { return o.EtaGenerated }, func(r *enumerate.Result) float64 { return r.EtaGenerated }},
+	{"signal", func(o *sim.Outcome) sim.Estimate { return o.Signal }, func(r *enumerate.Result) float64 { return r.Signal }},
+	{"signal_prompt_mean", func(o *sim.Outcome) sim.Estimate { return o.SignalPromptMean }, func(r *enumerate.Result) float64 { return r.SignalPromptMean }},
+	{"ineffective", func(o *sim.Outcome) sim.Estimate { return o.Ineffective }, func(r *enumerate.Result) float64 { return r.Ineffective }},
+	{"zero_variance_groups", func(o *sim.Outcome) sim.Estimate { return o.ZeroVarianceGroups }, func(r *enumerate.Result) float64 { return r.ZeroVarianceGroups }},
+	{"false_omission", func(o *sim.Outcome) sim.Estimate { return o.Screening[0].FalseOmission }, func(r *enumerate.Result) float64 { return r.Screening[0].FalseOmission }},
+	{"false_negative", func(o *sim.Outcome) sim.Estimate { return o.Screening[0].FalseNegative }, func(r *enumerate.Result) float64 { return r.Screening[0].FalseNegative }},
+}
+
+func enumeratedComparisons() int { return len(enumerations()) * len(enumeratedFigures) }
+
+func enumeration(ctx context.Context, e *env) (*Section, error) {
+	s := &Section{}
+	for _, c := range enumerations() {
+		exact, err := enumerateCase(c)
+		if err != nil {
+			return nil, err
+		}
+		r, err := e.simulate(ctx, c.population, c.batch, 20_000, 200_000, strategies(c.plan)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range enumeratedFigures {
+			s.Rows = append(s.Rows, simulated(Row{
+				ID:     c.name + "." + f.name,
+				Claim:  fmt.Sprintf("simulated %s of tiny batches is exact: %s", f.name, c.name),
+				Method: fmt.Sprintf("Monte Carlo beside every reward sequence, B = %d", c.batch),
+			}, f.sim(&r.Strategies[0]), f.exact(exact)))
+		}
+	}
+	return s, nil
+}
+
+func enumerateCase(c enumerated) (*enumerate.Result, error) {
+	l, err := rewarding(c.population)
+	if err != nil {
+		return nil, err
+	}
+	var atoms []enumerate.Atom
+	for _, a := range l.Atoms() {
+		atoms = append(atoms, enumerate.Atom{P: a.P, W: a.W})
+	}
+	draws, err := enumerate.Draws(c.batch, atoms...)
+	if err != nil {
+		return nil, err
+	}
+	return enumerate.VigorEnumerate(draws, c.plan, enumerate.Options{Frontier: frontier})
+}
+
+// fixedEnumeration compares the mean field of fixed groups, which do not
+// depend on the batch, with every reward sequence.
+func fixedEnumeration(context.Context, *env) (*Section, error) {
+	const population, group = "mixture:0.25@point:p=0+0.5@point:p=0.5+0.25@point:p=0.8", 5
+	l, err := rewarding(population)
+	if err != nil {
+		return nil, err
+	}
+	var atoms []enumerate.Atom
+	for _, a := range l.Atoms() {
+		atoms = append(atoms, enumerate.Atom{P: a.P, W: a.W})
+	}
+	draws, err := enumerate.Draws(2, atoms...)
+	if err != nil {
+		return nil, err
+	}
+	exact, err := enumerate.FixedEnumerate(draws, group, enumerate.Options{Frontier: frontier})
+	if err != nil {
+		return nil, err
+	}
+	field, err := theory.FixedMeanField(l, group, frontier, theory.DefaultNodes)
+	if err != nil {
+		return nil, err
+	}
+	s := &Section{}
+	for _, f := range []struct {
+		name         string
+		field, exact float64
+	}{
+		{"signal", field.Signal, exact.Signal},
+		{"ineffective", field.Ineffective, exact.Ineffective},
+		{"progress", field.Progress, exact.Progress},
+	} {
+		s.Rows = append(s.Rows, agreed(Row{
+			ID:     f.name,
+			Claim:  fmt.Sprintf("the mean field's %s of fixed groups of %d is that of every reward sequence", f.name, group),
+			Method: "enumeration, B = 2",
+		}, f.field, f.exact))
+	}
+	return s, nil
+}
+
+// promptMean asks whether VIGOR still gains when groups are averaged over
+// prompts (theory.md, section 4.3).
+func promptMean(context.Context, *env) (*Section, error) {
+	s := &Section{}
+	for _, population := range []string{popTP15, popBeta13, popUniform} {
+		l, err := rewarding(population)
+		if err != nil {
+			return nil, err
+		}
+		p, err := predict(l, vigor(nil))
+		if err != nil {
+			return nil, err
+		}
+		ratio := p.field.SignalPromptMean / p.fixed.SignalPromptMean
+		row := Row{
+			ID: population, Kind: Claim,
+			Claim:  "VIGOR raises the signal when groups are averaged over prompts: " + population,
+			Method: "exact mean field, relative to the fixed group of the same mean size",
+			Test:   "exact: the ratio is above 1",
+			Note:   "most groups are small ones, whose sigma is small; averaged over rollouts the same ratio is " + fmt.Sprintf("%.3f", p.field.Signal/p.fixed.Signal),
+		}
+		s.Rows = append(s.Rows, bounded(row, ratio, 1, ratio > 1))
+	}
+	return s, nil
+}
+
+// screening asks whether two rollouts can screen with the published error.
+func screening(context.Context, *env) (*Section, error) {
+	const published = 0.079
+	l, err := rewarding(popTP15)
+	if err != nil {
+		return nil, err
+	}
+	p, err := predict(l, vigor(nil))
+	if err != nil {
+		return nil, err
+	}
+	first := p.field.Screening[0]
+	row := Row{
+		ID: "published", Kind: Claim,
+		Claim:  "round 1 loses 7.9 % of the frontier prompts",
+		Method: "exact mean field, u >= 0.75, " + popTP15,
+		Test:   "exact: at most the claim",
+		Note: fmt.Sprintf("two rollouts of a prompt differ with probability 2p(1-p) <= 1/2, so with random ties at least (1-alpha)/2 = 25 %% are lost in any population; the false omission rate is %.2g",
+			first.FalseOmission),
+	}
+	return &Section{Rows: []Row{bounded(row, first.FalseNegative, published, first.FalseNegative <= published)}}, nil
+}
+
+// roundsCurves draws the speedup of Theorem 2 against rounds, what bounded
+// variance leaves of it, and what the algorithm gets.
+func roundsCurves(ctx context.Context, e *env) (*Section, error) {
+	const most = 8 // rounds: groups of 2 (2^8 - 1) = 510
+	s := &Section{}
+	third := func(eta float64) float64 { return theory.Speedup(eta, 1./3) }
+	ceiling := Curve{Figure: FigureSpeedup, Kind: Cap}
+	for _, shape := range []float64{1.1, 1.5, 2} {
+		l, err := rewarding(bounded01(shape))
+		if err != nil {
+			return nil, err
+		}
+		name := fmt.Sprintf("κ = %v", shape)
+		curves := []Curve{
+			{Figure: FigureSpeedup, Family: name, Kind: ClosedForm},
+			{Figure: FigureSpeedup, Family: name, Kind: Truncated},
+			{Figure: FigureSpeedup, Family: name, Kind: MeanField},
+			{Figure: FigureSpeedup, Family: name, Kind: MonteCarlo},
+		}
+		for rounds := 1; rounds <= most; rounds++ {
+			v := vigor(func(v *schedule.Vigor) { v.Rounds = rounds })
+			theorem, err := theory.EtaPareto(shape, 0.5, 2, rounds)
+			if err != nil {
+				return nil, err
+			}
+			truncated, err := theory.EtaTruncatedPareto(shape, umin, 1, 0.5, 2, rounds)
+			if err != nil {
+				return nil, err
+			}
+			field, err := theory.VigorMeanField(l, v, frontier, theory.DefaultNodes)
+			if err != nil {
+				return nil, err
+			}
+			for k, eta := range []float64{theorem, truncated, field.Eta} {
+				curves[k].Points = append(curves[k].Points, Point{X: float64(rounds), Y: third(eta)})
+			}
+			if rounds%2 == 0 {
+				r, err := e.simulate(ctx, bounded01(shape), 1024, 200, 2000, strategies(v)...)
+				if err != nil {
+					return nil, err
+				}
+				eta := r.Strategies[0].Eta
+				curves[3].Points = append(curves[3].Points, Point{
+					X: float64(rounds), Y: third(eta.Mean),
+					Low: third(eta.Mean - near95*eta.SE), High: third(eta.Mean + near95*eta.SE),
+				})
+			}
+			if shape == 1.5 {
+				c, err := theory.CapLawFree(v)
+				if err != nil {
+					return nil, err
+				}
+				ceiling.Points = append(ceiling.Points, Point{X: float64(rounds), Y: third(c)})
+			}
+		}
+		s.Curves = append(s.Curves, curves...)
+	}
+	s.Curves = append(s.Curves, ceiling)
+	return s, nil
+}

@@ -1,0 +1,152 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"vigorlab/distributions"
+	"vigorlab/distributions/table"
+	"vigorlab/sim"
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/source"
+)
+
+// rung7 replays the recorded outcomes of real models, a study a table.
+func rung7(cfg *Config) []study {
+	if len(cfg.Tables) == 0 {
+		const why = "needs a table of recorded outcomes: give --table FILE"
+		return []study{{id: "7.replay", run: func(context.Context, *env) (*Section, error) {
+			return &Section{Rows: []Row{{
+				Kind: Claim, Claim: "the algorithm gains on recorded outcomes of real models", Method: "none",
+				Verdict: Untestable, Note: why, Reason: why,
+			}}}, nil
+		}}}
+	}
+	var s []study
+	for i, t := range cfg.Tables {
+		s = append(s, study{
+			id:          fmt.Sprintf("7.table-%d-%s", i+1, strings.TrimSuffix(filepath.Base(t.Name), ".csv")),
+			comparisons: len(tableFigures),
+			run:         func(ctx context.Context, e *env) (*Section, error) { return replay(ctx, e, t) },
+		})
+	}
+	return s
+}
+
+// tableFigures are compared with the mean field of the table's law.
+var tableFigures = []string{"eta", "signal", "ineffective"}
+
+func replay(ctx context.Context, e *env, t *table.Table) (*Section, error) {
+	l, err := tableLaw(t)
+	if err != nil {
+		return nil, err
+	}
+	s := &Section{}
+	if l.MeanU() == 0 {
+		const why = "every recorded prompt is dead or solved: there is no reward variance to find"
+		s.Rows = []Row{{ID: "gain", Kind: Claim, Claim: "VIGOR gains on " + t.Name, Method: "none", Verdict: Untestable, Note: why, Reason: why}}
+		return s, nil
+	}
+	p, err := predict(l, vigor(nil))
+	if err != nil {
+		return nil, err
+	}
+	rows, curve, err := e.replayTable(ctx, t, p)
+	if err != nil {
+		return nil, err
+	}
+	checks, err := e.tableMeanField(ctx, t, l, p)
+	if err != nil {
+		return nil, err
+	}
+	s.Rows, s.Curves = append(rows, checks...), []Curve{curve}
+	return s, nil
+}
+
+func tableLaw(t *table.Table) (distributions.Law, error) {
+	nodes := make([]distributions.Node, len(t.Rows))
+	for i, r := range t.Rows {
+		nodes[i] = distributions.Node{P: r.P(), W: 1 / float64(len(t.Rows))}
+	}
+	return distributions.NewAtoms(nodes)
+}
+
+// replayTable asks whether VIGOR gains on the table's prompts, and whether
+// perfect selection would have foretold how much.
+func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]Row, Curve, error) {
+	cfg := e.config(t.Name, 1000, 5000)
+	boot := sim.DefaultBootstrap()
+	newSource := func() (rollout.TruthSource, error) { return source.NewTable(t, source.DrawReplacement, 0) }
+	r, err := sim.Run(ctx, cfg, newSource, strategies(vigor(nil)))
+	if err != nil {
+		return nil, Curve{}, err
+	}
+	if err := sim.Bootstrap(ctx, cfg, boot, newSource, strategies(vigor(nil)), r); err != nil {
+		return nil, Curve{}, err
+	}
+	eta := r.Strategies[0].Eta
+	if eta.Prompts == nil {
+		return nil, Curve{}, errors.New("too few prompts have any reward variance for an interval")
+	}
+	interval := [2]float64{eta.Prompts.Low, eta.Prompts.High}
+	gain := Row{
+		ID: "gain", Kind: Claim,
+		Claim:    "VIGOR finds more reward variance per rollout than fixed groups on " + t.Name,
+		Method:   fmt.Sprintf("replay with replacement, %d prompts, intervals over %d samples of prompts", len(t.Rows), boot.Resamples),
+		Estimate: number(eta.Mean), Reference: number(1), Interval: &interval,
+		Test: "95 % percentile bootstrap over prompts; the claim is that eta is above 1",
+		Note: p.String(),
+	}
+	switch {
+	case interval[0] > 1:
+		gain.Verdict = Holds
+	case interval[1] < 1:
+		gain.Verdict = Fails
+	default:
+		gain.Verdict = Untestable
+		gain.Reason = "the interval holds 1: these prompts cannot tell"
+		gain.Note = joinNotes(gain.Reason, gain.Note)
+	}
+	foretold := claimed(Row{
+		ID: "perfect", Claim: "perfect selection foretells the gain on " + t.Name,
+		Method: "the same replay beside perfect selection on the table's law",
+	}, eta.Mean, p.perfect)
+	foretold.Interval = &interval
+	curve := Curve{Figure: FigureReplay, Family: filepath.Base(t.Name), Kind: MonteCarlo,
+		Points: []Point{{Y: eta.Mean, Low: interval[0], High: interval[1]}}}
+	return []Row{gain, foretold}, curve, nil
+}
+
+// tableMeanField checks the engine against the mean field of the table's law,
+// as rung 4 does for synthetic populations.
+func (e *env) tableMeanField(ctx context.Context, t *table.Table, l distributions.Law, p *predicted) ([]Row, error) {
+	const batch = 512
+	var results [2]*sim.Result
+	for k, b := range []int{batch, 2 * batch} {
+		r, err := sim.Run(ctx, e.config(fmt.Sprintf("law of %s", t.Name), 1000, 10_000), func() (rollout.TruthSource, error) {
+			return source.NewSynthetic(l, nil, b)
+		}, strategies(vigor(nil)))
+		if err != nil {
+			return nil, err
+		}
+		results[k] = r
+	}
+	var rows []Row
+	for _, f := range fieldFigures {
+		if !slices.Contains(tableFigures, f.name) {
+			continue
+		}
+		a, b := f.sim(&results[0].Strategies[0]), f.sim(&results[1].Strategies[0])
+		rows = append(rows, compared(Row{
+			ID:     f.name,
+			Claim:  fmt.Sprintf("%s of finite batches converges to the mean field: the law of %s", f.name, t.Name),
+			Method: fmt.Sprintf("Monte Carlo at B = %d and %d, extrapolated; exact mean field", batch, 2*batch),
+		}, 2*b.Mean-a.Mean, math.Hypot(2*b.SE, a.SE), f.mean(p)))
+	}
+	return rows, nil
+}
