@@ -34,8 +34,8 @@ func CapLawFree(v schedule.Vigor) (float64, error) {
 func CapLaw(law distributions.VarianceLaw) (float64, error) {
 	mean := law.MeanU()
 	err := errors.Join(
-		unless(mean > 0, errors.New("E[u] = 0: no prompt has any reward variance")),
-		unless(law.QuantileU(1) <= 1, errors.New("u is not bounded by 1: no cap from the law alone")),
+		unless(mean > 0, errors.New("theory: E[u] = 0: no prompt has any reward variance")),
+		unless(law.QuantileU(1) <= 1, errors.New("theory: u is not bounded by 1: no cap from the law alone")),
 	)
 	if err != nil {
 		return math.NaN(), err

@@ -249,7 +249,7 @@ func (in Input) meanFields() (field, fixed *MeanField, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	fixed, err = FixedMeanField(in.Law, field.MeanGroup, in.Frontier, in.nodes(largest))
+	fixed, err = FixedMeanField(in.Law, in.scheduleOnly().MeanGroup, in.Frontier, in.nodes(largest))
 	return field, fixed, err
 }
 

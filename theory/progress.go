@@ -45,3 +45,59 @@ func FixedProgress(law distributions.Law, mean float64, nodes int) (float64, err
 	}
 	return m.Progress, nil
 }
+
+// ImplicitWeight returns the weight that an update gives to the prompts at a
+// node, E[G sigma | p] / sqrt(p(1-p)), as a function of p the implicit
+// objective (OWN; theory.md, section 4.6). At p = 0 and p = 1 it is 0, its
+// limit.
+func (n NodeRollouts) ImplicitWeight() float64 {
+	if n.Signal == 0 {
+		return 0
+	}
+	return n.Signal / math.Sqrt(n.P*(1-n.P))
+}
+
+// ObjectiveCosine returns the cosine, under the law of p, of the implicit
+// weights of two allocations of the same law on the same nodes, in [0, 1]: 1
+// where they differ by a factor only. It is NaN where one of them is 0.
+func ObjectiveCosine(a, b *MeanField) (float64, error) {
+	if len(a.Allocation) != len(b.Allocation) {
+		return math.NaN(), errors.New("theory: the two mean fields have different nodes")
+	}
+	ab, aa, bb := 0.0, 0.0, 0.0
+	for i, x := range a.Allocation {
+		y := b.Allocation[i]
+		if x.P != y.P {
+			return math.NaN(), errors.New("theory: the two mean fields have different nodes")
+		}
+		v, w := x.ImplicitWeight(), y.ImplicitWeight()
+		ab += x.W * v * w
+		aa += x.W * v * v
+		bb += x.W * w * w
+	}
+	return ratio(ab, math.Sqrt(aa*bb)), nil
+}
+
+// Starved returns the share of prompts that never get past round 1 in the
+// given number of epochs >= 0 under a policy that does not change (OWN;
+// theory.md, section 4.6).
+func (m *MeanField) Starved(epochs int) float64 {
+	share := 0.0
+	for _, n := range m.Allocation {
+		share += n.W * math.Pow(n.First, float64(epochs))
+	}
+	return share
+}
+
+// Concentration returns (E G)^2 / E[G^2], in (0, 1]: 1 over it is how much the
+// prompt-sampling variance of a rollout-mean update grows against equal groups
+// (OWN; theory.md, section 4.5). The shares sum to 1.
+func Concentration(sizes []SizeShare) float64 {
+	mean, square := 0.0, 0.0
+	for _, s := range sizes {
+		g := float64(s.Size)
+		mean += s.Share * g
+		square += s.Share * g * g
+	}
+	return mean * mean / square
+}
