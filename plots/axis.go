@@ -117,3 +117,12 @@ func number(v float64, decimals, digits int) string {
 	}
 	return strings.ReplaceAll(s, "-", "\u2212")
 }
+
+// grouped prints a count with commas between thousands.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -28,13 +29,16 @@ type ComparisonRow struct {
 // maxRows is the number of rows that fit on a page.
 const maxRows = 60
 
+// partyStep parts the dots of a row.
+const partyStep = 4.6
+
 // Comparison draws dots with intervals, a row a strategy.
 func Comparison(d ComparisonData) (Figure, error) {
-	f := Figure{title: "Comparison of strategies", tall: 1.2 * 72}
+	f := Figure{title: "Comparison of strategies"}
 	if len(d.Rows) > maxRows {
 		return Figure{}, fmt.Errorf("plots: comparison: %d rows, want [1, %d]", len(d.Rows), maxRows)
 	}
-	p := &panel{y: axis{bare: true}}
+	p := &panel{y: axis{bare: true}, tall: 1.2 * vg.Inch, pitch: partyStep * vg.Length(len(d.Parties)+1)}
 	x := emptySpan()
 	if !math.IsNaN(d.Reference) {
 		x = x.with(d.Reference)
@@ -68,7 +72,7 @@ func Comparison(d ComparisonData) (Figure, error) {
 	if !any {
 		return Figure{}, fmt.Errorf("plots: comparison: no finite value to draw")
 	}
-	p.plot = newPlot(f.notes.clean(d.Figure), "", x.padded(0.04, 0.04), span{y + 0.4, 0.6})
+	p.setPlot(f.notes.clean(d.Figure), "", x.padded(0.04, 0.04), span{y + 0.4, 0.6})
 	p.plot.Y.Width = 0
 	p.plot.Add(rules{p.rows})
 	if !math.IsNaN(d.Reference) {
@@ -76,9 +80,13 @@ func Comparison(d ComparisonData) (Figure, error) {
 	}
 	for k, ps := range points {
 		m := mark{color: inkOf(k).mark, shape: shapeOf(k), hollow: k > 0}
-		shift := 4 * (float64(len(points)-1)/2 - float64(k))
-		p.plot.Add(spread1{ps, m, vg.Length(shift)})
-		p.key = append(p.key, dotSample(f.notes.clean(d.Parties[k]), m))
+		shift := partyStep * (float64(len(points)-1)/2 - float64(k))
+		var arm vg.Point
+		if slices.ContainsFunc(ps, Point.hasInterval) {
+			arm.X = 5
+		}
+		p.plot.Add(lyingDots{ps, m, vg.Length(shift)})
+		p.key = append(p.key, dotSample(f.notes.clean(d.Parties[k]), m, arm))
 	}
 	f.panels = []*panel{p}
 	return f, nil
@@ -104,20 +112,21 @@ func (u upright) Plot(c draw.Canvas, p *plot.Plot) {
 	c.StrokeLine2(draw.LineStyle{Color: boundGrey, Width: boundWidth}, x, c.Min.Y, x, c.Max.Y)
 }
 
-// spread1 is points whose X is the row and whose interval lies along the axis;
+// lyingDots is points whose X is the row and whose interval lies along the axis;
 // shift lifts them from the middle of the row.
-type spread1 struct {
+type lyingDots struct {
 	points []Point
 	mark   mark
 	shift  vg.Length
 }
 
-func (s spread1) Plot(c draw.Canvas, p *plot.Plot) {
+func (s lyingDots) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, pt := range s.points {
 		at := y(pt.X) + s.shift
+		s.mark.rim(c, vg.Point{X: x(pt.Y), Y: at})
 		if pt.hasInterval() {
-			s.mark.interval(c, vg.Point{X: x(pt.Low), Y: at}, vg.Point{X: x(pt.High), Y: at}, false)
+			s.mark.interval(c, vg.Point{X: x(pt.Y), Y: at}, vg.Point{X: x(pt.Low), Y: at}, vg.Point{X: x(pt.High), Y: at}, false)
 		}
 		s.mark.dot(c, vg.Point{X: x(pt.Y), Y: at})
 	}

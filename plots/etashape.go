@@ -10,7 +10,7 @@ type EtaShapeData struct {
 func EtaShape(d EtaShapeData) (Figure, error) {
 	return chart{
 		what: "eta against shape", title: "Eta against Pareto shape",
-		xTitle: "Pareto shape κ", yTitle: "reward variance per rollout η, fixed groups = 1",
+		xTitle: "Pareto shape κ", yTitle: "reward variance per rollout η (fixed groups = 1)",
 		families: d.Schedules, cap: d.Cap, capName: "cap, any law",
 		include: []float64{1}, xRange: emptySpan(),
 	}.figure()

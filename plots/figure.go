@@ -27,7 +27,6 @@ func (w Width) points() vg.Length { return vg.Length(w) * vg.Inch }
 type Figure struct {
 	title  string
 	panels []*panel
-	tall   vg.Length // natural height of a panel at one column
 	notes  notes
 }
 
@@ -35,11 +34,14 @@ type Figure struct {
 type panel struct {
 	plot  *plot.Plot
 	x, y  axis
-	ends  []end    // direct labels, right of the data
-	exits []exit   // labels of curves that leave through the top
-	key   []sample // above the plot
-	rows  []row    // labels left of the data, in place of y ticks
-	share float64  // of the figure's width or height; 0 stands for 1
+	title struct{ x, y string } // of the axes, with scripts
+	ends  []end                 // direct labels, right of the data
+	exits []exit                // labels of curves that leave through the top
+	key   []sample              // above the plot
+	rows  []row                 // labels left of the data, in place of y ticks
+	pitch vg.Length             // least distance of rows
+	tall  vg.Length             // natural height at one column
+	share vg.Length             // of the width, where panels stand side by side
 }
 
 // An end is a direct label at the last point of a curve.
@@ -59,6 +61,7 @@ type exit struct {
 // A sample is an entry of a key.
 type sample struct {
 	text string
+	room vg.Length // the width that draw fills
 	draw func(c draw.Canvas, box vg.Rectangle)
 }
 
@@ -89,52 +92,64 @@ func (f Figure) Aspect(w Width) float64 {
 }
 
 // stacked reports whether panels stand above each other.
-func (f Figure) stacked(w vg.Length) bool { return w < 4.5*vg.Inch }
+func (f Figure) stacked(w vg.Length) bool { return len(f.panels) == 1 || w < 4.5*vg.Inch }
 
-// size returns the size of the figure on the page. Wider figures are taller,
-// but less so; labels get the height that they need.
+// size returns the size of the figure on the page.
 func (f Figure) size(w Width) (width, height vg.Length) {
 	width = w.points()
-	natural := f.tall * vg.Length(math.Pow(float64(w/OneColumn), 0.3))
-	if len(f.panels) > 1 && f.stacked(width) {
-		for _, p := range f.panels {
-			height += max(natural*vg.Length(p.part()), p.fit(width).minHeight())
+	heights := f.heights(width)
+	if f.stacked(width) {
+		for _, h := range heights {
+			height += h
 		}
 		return width, height
 	}
-	height = natural
-	for i, p := range f.panels {
-		height = max(height, p.fit(f.cell(i, width, 0).Max.X-f.cell(i, width, 0).Min.X).minHeight())
-	}
-	return width, height
+	return width, slices.Max(heights)
 }
 
-// part is the panel's share.
-func (p *panel) part() float64 {
-	if p.share == 0 {
-		return 1
+// heights returns the height of each panel. Wider figures are taller, but less
+// so; labels get the height that they need.
+func (f Figure) heights(width vg.Length) []vg.Length {
+	wider := vg.Length(math.Pow(float64(width/OneColumn.points()), 0.3))
+	heights := make([]vg.Length, len(f.panels))
+	for i, p := range f.panels {
+		room := width
+		if !f.stacked(width) {
+			room = f.cell(i, width, 0).Size().X
+		}
+		heights[i] = max(p.tall*wider, p.fit(room).minHeight())
 	}
-	return p.share
+	return heights
 }
 
 // cell returns the place of panel i in a figure of the given size.
 func (f Figure) cell(i int, width, height vg.Length) vg.Rectangle {
-	var before, total float64
-	for k, p := range f.panels {
-		if k < i {
-			before += p.part()
-		}
-		total += p.part()
-	}
-	lo, hi := vg.Length(before/total), vg.Length((before+f.panels[i].part())/total)
 	if f.stacked(width) {
+		lo, hi := part(f.heights(width), i)
 		return vg.Rectangle{Min: vg.Point{Y: height * (1 - hi)}, Max: vg.Point{X: width, Y: height * (1 - lo)}}
 	}
+	shares := make([]vg.Length, len(f.panels))
+	for k, p := range f.panels {
+		shares[k] = p.share
+	}
+	lo, hi := part(shares, i)
 	gap := vg.Length(0)
 	if i > 0 {
-		gap = 6
+		gap = 2 * panelGap
 	}
 	return vg.Rectangle{Min: vg.Point{X: width*lo + gap}, Max: vg.Point{X: width * hi, Y: height}}
+}
+
+// part returns where part i of a whole begins and ends, in [0, 1].
+func part(sizes []vg.Length, i int) (lo, hi vg.Length) {
+	var total vg.Length
+	for k, s := range sizes {
+		if k < i {
+			lo += s
+		}
+		total += s
+	}
+	return lo / total, (lo + sizes[i]) / total
 }
 
 // Draw draws the figure over the whole of c, which should be at least 2 by 1.5
@@ -164,9 +179,10 @@ type fitted struct {
 }
 
 const (
-	nameGap  = vg.Length(5)   // between the data and the direct labels
+	nameGap  = vg.Length(8)   // between the data and the direct labels
 	nameSkip = vg.Length(1.5) // between direct labels
-	axisRoom = vg.Length(34)  // what ticks and title of an axis take, about
+	titleGap = vg.Length(3)   // between numbers and title of an axis
+	axisRoom = vg.Length(34)  // what numbers and title of an axis take, about
 )
 
 // fit breaks the words of the panel for a width that includes margins.
@@ -174,14 +190,14 @@ func (p *panel) fit(width vg.Length) fitted {
 	width -= 2 * margin
 	f := fitted{panel: p, width: width}
 	for _, e := range p.ends {
-		lines := wrap(sans(nameSize), e.text, 0.34*width, 3)
+		lines := labelRuler(sans(nameSize)).wrap(e.text, 0.34*width, 3)
 		f.names = append(f.names, lines)
 		for _, s := range lines {
 			f.nameCol = max(f.nameCol, textWidth(sans(nameSize), s)+nameGap)
 		}
 	}
 	for _, r := range p.rows {
-		lines := wrap(rowFont(r), r.text, 0.45*width, 3)
+		lines := labelRuler(rowFont(r)).wrap(r.text, 0.42*width, 3)
 		f.rowLines = append(f.rowLines, lines)
 		for _, s := range lines {
 			f.rowCol = max(f.rowCol, textWidth(rowFont(r), s)+nameGap)
@@ -209,7 +225,7 @@ func (f fitted) minHeight() vg.Length {
 		tallest = max(tallest, len(lines))
 	}
 	if n := len(f.rows); n > 0 {
-		rows = vg.Length(n)*(blockHeight(sans(nameSize), tallest)+4) + 4
+		rows = vg.Length(n)*max(blockHeight(sans(nameSize), tallest)+4, f.pitch) + 4
 	}
 	return max(names, rows) + axisRoom + f.head() + 2*margin
 }
@@ -226,39 +242,74 @@ func (f fitted) head() vg.Length {
 	return h + 3
 }
 
-// draw draws the panel over c.
+// draw draws the panel over c. The titles of the axes are not left to gonum,
+// which misplaces them on logarithmic axes.
 func (p *panel) draw(c draw.Canvas) {
 	f := p.fit(c.Max.X - c.Min.X + 2*margin)
-	area := draw.Crop(c, f.rowCol, -f.nameCol, 0, -f.head())
+	xTitle := titleRuler().wrap(p.title.x, c.Size().X, 2)
+	yTitle := titleRuler().wrap(p.title.y, c.Size().Y, 2)
+	left, below := titleRoom(yTitle), titleRoom(xTitle)
+	area := draw.Crop(c, f.rowCol+left, -f.nameCol, below, -f.head())
 	pl := *p.plot
-	f.dress(&pl, area)
+	pl.X.Label.Text, pl.Y.Label.Text = "", ""
+	f.dress(&pl, area.Size())
+	f.dress(&pl, pl.DataCanvas(area).Size()) // now that the numbers have a width
 	pl.Draw(area)
 	data := pl.DataCanvas(area)
+	drawTitle(c, xTitle, vg.Point{
+		X: inside(data.Center().X, titleWidth(xTitle), c.Min.X, c.Max.X),
+		Y: c.Min.Y + blockHeight(sans(titleSize), len(xTitle))/2,
+	}, false)
+	drawTitle(c, yTitle, vg.Point{
+		X: c.Min.X + f.rowCol + blockHeight(sans(titleSize), len(yTitle))/2,
+		Y: inside(data.Center().Y, titleWidth(yTitle), c.Min.Y, c.Max.Y),
+	}, true)
 	f.drawRows(data, &pl)
 	f.drawEnds(data, &pl)
 	f.drawExits(c, data, &pl)
 	drawKey(c, f.keyRows, data.Min.X)
 }
 
-// dress gives the plot its ticks and titles, which depend on its size.
-func (f fitted) dress(pl *plot.Plot, area draw.Canvas) {
-	w, h := area.Size().X-axisRoom, area.Size().Y-axisRoom
-	pl.X.Tick.Marker = ticker(f.x, int(max(w/38, 2)))
-	pl.Y.Tick.Marker = ticker(f.y, int(min(max(h/22, 2), 7)))
-	for _, a := range []struct {
-		axis *plot.Axis
-		room vg.Length
-	}{{&pl.X, area.Size().X - axisRoom}, {&pl.Y, area.Size().Y - axisRoom/2}} {
-		lines := wrap(sans(titleSize), a.axis.Label.Text, max(a.room, 20), 2)
-		a.axis.Label.Text = lines[0]
-		for _, s := range lines[1:] {
-			a.axis.Label.Text += "\n" + s
-		}
+// titleRoom is what the lines of a title take beside their axis.
+func titleRoom(lines []string) vg.Length {
+	if len(lines) == 1 && lines[0] == "" {
+		return 0
 	}
+	return blockHeight(sans(titleSize), len(lines)) + titleGap
 }
 
-func ticker(a axis, n int) plot.Ticker {
-	return plot.TickerFunc(func(min, max float64) []plot.Tick { return a.ticks(min, max, n) })
+func titleWidth(lines []string) vg.Length {
+	var w vg.Length
+	for _, s := range lines {
+		w = max(w, titleRuler().width(s))
+	}
+	return w
+}
+
+// inside moves the centre of something so wide into [lo, hi].
+func inside(centre, width, lo, hi vg.Length) vg.Length {
+	return max(min(centre, hi-width/2), lo+width/2)
+}
+
+// dress gives the plot its ticks, as many as have room.
+func (f fitted) dress(pl *plot.Plot, size vg.Point) {
+	pl.X.Tick.Marker = plot.TickerFunc(func(min, max float64) []plot.Tick {
+		for n := 10; n > 2; n-- {
+			ticks := f.x.ticks(min, max, n)
+			var taken vg.Length
+			for _, t := range ticks {
+				if t.Label != "" {
+					taken += textWidth(sans(tickSize), t.Label) + 1.3*tickSize
+				}
+			}
+			if taken <= size.X {
+				return ticks
+			}
+		}
+		return f.x.ticks(min, max, 2)
+	})
+	rows := min(max(int(size.Y/(2.8*tickSize)), 2), 8)
+	pl.Y.Tick.Marker = plot.TickerFunc(func(min, max float64) []plot.Tick { return f.y.ticks(min, max, rows) })
 }
 
 // drawEnds writes the direct labels beside the ends of their curves, moved
@@ -303,14 +354,13 @@ func (f fitted) drawExits(page, c draw.Canvas, pl *plot.Plot) {
 		for i, p := range e.line {
 			line[i] = vg.Point{X: x(p.X), Y: y(p.Y)}
 		}
-		inside := c.ClipLinesXY(line)
-		if len(inside) == 0 {
+		seen := c.ClipLinesXY(line)
+		if len(seen) == 0 {
 			continue
 		}
-		last := inside[len(inside)-1]
-		s := elide(sans(nameSize), e.text, page.Max.X-page.Min.X)
-		half := textWidth(sans(nameSize), s) / 2
-		at := min(max(last[len(last)-1].X, page.Min.X+half), page.Max.X-half)
+		last := seen[len(seen)-1]
+		s := labelRuler(sans(nameSize)).elide(e.text, page.Max.X-page.Min.X)
+		at := inside(last[len(last)-1].X, textWidth(sans(nameSize), s), page.Min.X, page.Max.X)
 		drawBlock(c, sans(nameSize), e.ink.word, at, c.Max.Y+0.65*nameSize, 0.5, []string{s})
 	}
 }
@@ -327,22 +377,29 @@ func compare(a, b vg.Length) int {
 	return 0
 }
 
-// newPlot returns an empty plot in the house style with its titles and ranges.
-func newPlot(xTitle, yTitle string, x, y span) *plot.Plot {
-	p := plot.New()
-	p.BackgroundColor = nil
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = x.min, x.max, y.min, y.max
-	p.X.Label.Text, p.Y.Label.Text = xTitle, yTitle
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+// setPlot gives the panel an empty plot in the house style with its titles and
+// ranges; the axes are logarithmic as p.x and p.y say.
+func (p *panel) setPlot(xTitle, yTitle string, x, y span) {
+	pl := plot.New()
+	pl.BackgroundColor = nil
+	pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max = x.min, x.max, y.min, y.max
+	p.title.x, p.title.y = xTitle, yTitle
+	pl.X.Label.Text, pl.Y.Label.Text = plainTitle(xTitle), plainTitle(yTitle)
+	for _, a := range []*plot.Axis{&pl.X, &pl.Y} {
 		a.LineStyle = draw.LineStyle{Color: axisGrey, Width: hairWidth}
 		a.Padding = 2
 		a.Label.TextStyle.Font = sans(titleSize)
-		a.Label.Padding = 2
 		a.Tick.Label.Font = sans(tickSize)
 		a.Tick.LineStyle = draw.LineStyle{Color: axisGrey, Width: hairWidth}
 		a.Tick.Length = tickLength
 	}
+	if p.x.log {
+		pl.X.Scale = plot.LogScale{}
+	}
+	if p.y.log {
+		pl.Y.Scale = plot.LogScale{}
+	}
 	// gonum centres the box of a font, not its figures.
-	p.Y.Tick.Label.YAlign = text.YAlignment(-0.588)
-	return p
+	pl.Y.Tick.Label.YAlign = text.YAlignment(-0.588)
+	p.plot = pl
 }

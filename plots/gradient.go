@@ -20,7 +20,9 @@ const (
 	maxDots   = 600            // cases drawn one by one; more are binned
 	cellSize  = vg.Length(2.4) // of a bin
 	decadeFor = 100            // ratio of bounds from which the axes are logarithmic
-	tightBins = 20
+	lowest    = 1e-4           // norms below it times the largest bound are not shown on such axes
+	rounding  = 1e-9           // what norm over bound may exceed 1 by
+	tightBins = 20             // a unit of tightness
 )
 
 // GradientNorm draws gradient norms under their bound, the diagonal, beside the
@@ -28,7 +30,7 @@ const (
 // counted in cells; cases above the bound are drawn one by one whatever their
 // number.
 func GradientNorm(d GradientNormData) (Figure, error) {
-	f := Figure{title: "Gradient norm and its bound", tall: 2.2 * 72}
+	f := Figure{title: "Gradient norm and its bound"}
 	bound := f.notes.clean(d.Bound)
 	if bound == "" {
 		bound = "M·σ"
@@ -49,101 +51,118 @@ func GradientNorm(d GradientNormData) (Figure, error) {
 
 // scatterPanel draws norm against bound.
 func scatterPanel(cases []Point, bound string, n *notes) *panel {
-	p := &panel{share: 0.58}
+	p := &panel{tall: 2.4 * vg.Inch, share: 0.52}
 	s := emptySpan()
 	for _, c := range cases {
 		if c.X > 0 {
 			s = s.with(c.X)
 		}
 	}
-	log := !s.empty() && s.max > decadeFor*s.min
-	zero := 0
-	var shown, above []Point
+	if s.max > decadeFor*s.min {
+		p.x.log, p.y.log = true, true
+		cases = onLogAxes(cases, s, n)
+	}
+	var below, above []Point
 	x, y := emptySpan(), emptySpan()
 	for _, c := range cases {
-		if log && !(c.X > 0 && c.Y > 0) {
-			zero++
-			if !(c.Y > c.X) {
-				continue
-			}
-			c.X = max(c.X, s.min)
-		}
 		x, y = x.with(c.X), y.with(c.Y)
-		if c.Y > c.X*(1+1e-9) {
-			above = append(above, c)
+		if c.Y > c.X*(1+rounding) {
+			above = append(above, At(c.X, c.Y))
 		} else {
-			shown = append(shown, c)
+			below = append(below, c)
 		}
 	}
-	if zero > 0 {
-		n.add("cases: %d of %d have bound or norm zero and are not on the logarithmic axes", zero, len(cases))
-	}
-	if log {
-		p.x.log, p.y.log = true, true
+	if p.y.log {
 		x, y = x.paddedLog(0.02), y.paddedLog(0.02)
 	} else {
 		x, y = x.with(0).padded(0, 0.03), y.with(0).padded(0, 0.03)
 	}
-	p.plot = newPlot("bound "+bound, "gradient norm ||grad L||", x, y)
-	if log {
-		p.plot.X.Scale, p.plot.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	}
-	if len(shown) > maxDots {
-		t := &tiles{points: shown}
-		p.plot.Add(t)
-		p.key = append(p.key, fillSample(fmt.Sprintf("few to many of %d cases", len(cases)), shades[:]...))
+	p.setPlot("bound "+bound, "gradient norm ||grad L||", x, y)
+	if len(below) > maxDots {
+		p.plot.Add(tiles{below})
+		p.key = append(p.key, fillSample(fmt.Sprintf("few to many of %s cases", grouped(len(below))), shades[:]...))
 	} else {
-		p.plot.Add(specks{shown, inkOf(0).mark})
+		p.plot.Add(specks{below, inkOf(0).mark})
 	}
 	p.plot.Add(diagonal{})
+	line := draw.LineStyle{Color: boundGrey, Width: boundWidth}
+	p.key = append(p.key, lineSample("norm = bound", line))
 	if len(above) > 0 {
-		p.plot.Add(dots{points: bare(above), mark: mark{color: inkOf(3).mark, shape: diamond{}}})
+		m := mark{color: inkOf(3).mark, shape: diamond{}}
+		p.plot.Add(dots{points: above, mark: m})
+		p.key = append(p.key, dotSample(fmt.Sprintf("%s above", grouped(len(above))), m, vg.Point{}))
 	}
-	p.key = append(p.key, lineSample(fmt.Sprintf("bound (%d cases above)", len(above)), draw.LineStyle{Color: boundGrey, Width: boundWidth}))
 	return p
 }
 
-// bare returns the points without their intervals.
-func bare(points []Point) []Point {
-	out := make([]Point, len(points))
-	for i, p := range points {
-		out[i] = At(p.X, p.Y)
-	}
-	return out
-}
-
-// tightnessPanel draws the distribution of norm over bound.
-func tightnessPanel(cases []Point, bound string) *panel {
-	p := &panel{share: 0.42}
-	var counts [tightBins]float64
-	var n float64
+// onLogAxes returns the cases that logarithmic axes can show: bound and norm
+// positive, the norm not below a share of the largest bound that leaves the
+// others room. Zero bounds with a positive norm break the bound and are kept,
+// at the smallest bound.
+func onLogAxes(cases []Point, bounds span, n *notes) []Point {
+	var kept []Point
+	zero, low := 0, 0
 	for _, c := range cases {
-		if !(c.X > 0) {
-			continue
+		switch {
+		case c.Y > 0 && !(c.X > 0):
+			kept = append(kept, At(bounds.min, max(c.Y, bounds.min*1.01)))
+		case !(c.Y > 0):
+			zero++
+		case c.Y < bounds.max*lowest && c.Y <= c.X*(1+rounding):
+			low++
+		default:
+			kept = append(kept, c)
 		}
-		n++
-		counts[int(math.Max(0, math.Min(tightBins-1, c.Y/c.X*tightBins)))]++
 	}
-	top := span{0, 0}
-	for i := range counts {
-		counts[i] /= math.Max(n, 1)
-		top = top.with(counts[i])
+	if zero > 0 {
+		n.add("cases: %d of %d have norm zero and are not on the logarithmic axes", zero, len(cases))
 	}
-	p.plot = newPlot("tightness ||grad L||/("+bound+")", "share of cases", span{0, 1}, top.padded(0, 0.06))
+	if low > 0 {
+		n.add("cases: %d of %d have norms below %g of the largest bound and are not shown", low, len(cases), lowest)
+	}
+	return kept
+}
+
+// tightnessPanel draws the distribution of norm over bound. It ends at 1, or
+// where a bound is broken at 2, and the last bar holds what lies beyond.
+func tightnessPanel(cases []Point, bound string) *panel {
+	p := &panel{tall: 1.45 * vg.Inch, share: 0.48}
+	end := 1.0
+	var tight []float64
+	for _, c := range cases {
+		if c.X > 0 {
+			tight = append(tight, c.Y/c.X)
+		}
+		if c.X > 0 && c.Y > c.X*(1+rounding) {
+			end = 2
+		}
+	}
+	shares := make([]float64, int(end*tightBins))
+	for _, t := range tight {
+		bin := math.Max(0, math.Min(float64(len(shares)-1), math.Floor(t*tightBins)))
+		if end == 2 && bin == tightBins && t <= 1+rounding {
+			bin-- // rounding does not break a bound
+		}
+		shares[int(bin)] += 1 / float64(len(tight))
+	}
+	top := span{0, 0}.with(shares...)
+	p.setPlot("tightness ||grad L||/("+bound+")", "share of cases", span{0, end}, top.padded(0, 0.06))
 	p.plot.X.Padding = 0
-	p.plot.Add(grid{}, steps{counts[:]})
+	p.plot.Add(grid{}, steps{shares})
+	if end > 1 {
+		p.plot.Add(upright{1})
+	}
 	return p
 }
 
-// steps is a histogram on [0, 1].
+// steps is a histogram of bars a bin wide, from 0 on.
 type steps struct{ shares []float64 }
 
 func (s steps) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	n := float64(len(s.shares))
 	for i, v := range s.shares {
 		if v > 0 {
-			fillRect(c, inkOf(0).mark, x(float64(i)/n)+0.3, y(0), x(float64(i+1)/n)-0.3, y(v))
+			fillRect(c, shades[3], x(float64(i)/tightBins)+0.3, y(0), x(float64(i+1)/tightBins)-0.3, y(v))
 		}
 	}
 }
@@ -161,12 +180,16 @@ func (s specks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// diagonal is the line y = x, as far as it is inside.
+// diagonal is the line y = x, as far as it is inside. It takes away the parts
+// of cells that reach over it: what is above has marks of its own.
 type diagonal struct{}
 
 func (diagonal) Plot(c draw.Canvas, p *plot.Plot) {
 	lo, hi := max(p.X.Min, p.Y.Min), min(p.X.Max, p.Y.Max)
 	if lo < hi {
+		x, y := p.Transforms(&c)
+		from, to := vg.Point{X: x(lo), Y: y(lo)}, vg.Point{X: x(hi), Y: y(hi)}
+		c.FillPolygon(white, []vg.Point{from, to, {X: to.X, Y: c.Max.Y}, {X: c.Min.X, Y: c.Max.Y}, {X: c.Min.X, Y: from.Y}})
 		curve{[]Point{At(lo, lo), At(hi, hi)}, draw.LineStyle{Color: boundGrey, Width: boundWidth}}.Plot(c, p)
 	}
 }
@@ -174,7 +197,7 @@ func (diagonal) Plot(c draw.Canvas, p *plot.Plot) {
 // tiles counts points in square cells of fixed size on the page.
 type tiles struct{ points []Point }
 
-func (t *tiles) Plot(c draw.Canvas, p *plot.Plot) {
+func (t tiles) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	cols, rows := int((c.Max.X-c.Min.X)/cellSize)+1, int((c.Max.Y-c.Min.Y)/cellSize)+1
 	counts := make([]int, cols*rows)

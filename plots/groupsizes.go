@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -34,9 +35,11 @@ type SizeShare struct {
 const maxSizes = 12
 
 // GroupSizes draws the shares of group sizes as bars, one place a size that
-// occurs. More than 12 sizes are summed by powers of two, without intervals.
+// occurs. More than 12 sizes are summed by powers of two, and more than five
+// strategies are drawn in rows with their shares in numbers, both without
+// intervals.
 func GroupSizes(d GroupSizesData) (Figure, error) {
-	f := Figure{title: "Group sizes", tall: 2.1 * 72}
+	f := Figure{title: "Group sizes"}
 	if len(d.Strategies) > maxSeries {
 		return Figure{}, fmt.Errorf("plots: group sizes: %d series, want [1, %d]", len(d.Strategies), maxSeries)
 	}
@@ -44,31 +47,48 @@ func GroupSizes(d GroupSizesData) (Figure, error) {
 	if len(places) == 0 {
 		return Figure{}, fmt.Errorf("plots: group sizes: no finite share to draw")
 	}
+	p := &panel{tall: 2.1 * vg.Inch}
+	for k, place := range places {
+		p.x.fixed = append(p.x.fixed, plot.Tick{Value: float64(k), Label: place.name})
+	}
+	if len(laws) > len(inks) {
+		p.barRows(laws, len(places))
+	} else {
+		p.barGroups(laws, len(places))
+	}
+	p.plot.X.Tick.LineStyle.Width = 0
+	p.plot.X.Padding = 0
+	f.panels = []*panel{p}
+	return f, nil
+}
+
+const sizeTitle = "rollouts in the group G"
+
+// barGroups draws the bars of a place side by side, with a key.
+func (p *panel) barGroups(laws []sizes, places int) {
 	top := span{0, 0}
-	p := &panel{x: axis{}}
 	for i, law := range laws {
 		for _, v := range law.shares {
-			top = top.with(v.Value)
-			if !math.IsNaN(v.High) {
-				top = top.with(v.High)
-			}
+			top = top.with(v.Value, v.High)
 		}
 		if len(laws) > 1 {
 			p.key = append(p.key, fillSample(law.label, inkOf(i).mark))
 		}
 	}
-	for k, place := range places {
-		p.x.fixed = append(p.x.fixed, plot.Tick{Value: float64(k), Label: place.name})
-	}
-	p.plot = newPlot("rollouts in the group G", "share of groups", span{-0.6, float64(len(places)) - 0.4}, top.padded(0, 0.06))
-	p.plot.X.Tick.LineStyle.Width = 0
-	p.plot.X.Padding = 0
-	p.plot.Add(grid{})
+	p.setPlot(sizeTitle, "share of groups", span{-0.6, float64(places) - 0.4}, top.padded(0, 0.06))
+	p.plot.Add(grid{}, bars{laws, places})
+}
+
+// barRows draws a row a strategy: there are more of them than inks.
+func (p *panel) barRows(laws []sizes, places int) {
+	p.y.bare = true
+	p.pitch = 2.8 * tickSize
 	for i, law := range laws {
-		p.plot.Add(bars{law.shares, i, len(laws), inkOf(i)})
+		p.rows = append(p.rows, row{text: law.label, y: -float64(i)})
 	}
-	f.panels = []*panel{p}
-	return f, nil
+	p.setPlot(sizeTitle, "", span{-0.6, float64(places) - 0.4}, span{0.4 - float64(len(laws)), 0.75})
+	p.plot.Y.Width = 0
+	p.plot.Add(barTable{laws})
 }
 
 // A place on the axis of sizes stands for the sizes from low to high.
@@ -144,24 +164,57 @@ func powerBelow(n int) int {
 	return 1 << (bits.Len(uint(n)) - 1)
 }
 
-// bars draws one strategy's bar at each place: number i of n side by side.
+// bars draws at each place the bars of the strategies that have it, side by
+// side about the middle; all bars are of one width.
 type bars struct {
-	shares []Value
-	i, n   int
-	ink    ink
+	laws   []sizes
+	places int
 }
 
 func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	const filled = 0.8 // of the room of a place
-	for k, v := range b.shares {
-		at := func(j int) vg.Length { return x(float64(k) + filled*(float64(j)/float64(b.n)-0.5)) }
-		if v.Value != 0 {
-			fillRect(c, b.ink.mark, at(b.i), y(0), at(b.i+1), y(v.Value))
+	at := make([][]int, b.places)
+	most := 1
+	for k := range at {
+		for i, law := range b.laws {
+			if law.shares[k].Value != 0 {
+				at[k] = append(at[k], i)
+			}
 		}
-		if !math.IsNaN(v.Low) {
-			mid := (at(b.i) + at(b.i+1)) / 2
-			mark{color: axisGrey}.interval(c, vg.Point{X: mid, Y: y(max(v.Low, p.Y.Min))}, vg.Point{X: mid, Y: y(v.High)}, v.Low < p.Y.Min)
+		most = max(most, len(at[k]))
+	}
+	for k, present := range at {
+		for j, i := range present {
+			mid := float64(k) + filled/float64(most)*(float64(j)-float64(len(present)-1)/2)
+			half := min((x(filled)-x(0))/vg.Length(2*most), 12)
+			v := b.laws[i].shares[k]
+			fillRect(c, inkOf(i).mark, x(mid)-half, y(0), x(mid)+half, y(v.Value))
+			if !math.IsNaN(v.Low) {
+				mark{color: axisGrey}.interval(c, vg.Point{}, vg.Point{X: x(mid), Y: y(max(v.Low, p.Y.Min))}, vg.Point{X: x(mid), Y: y(v.High)}, v.Low < p.Y.Min)
+			}
+		}
+	}
+}
+
+// barTable draws a row of bars a strategy, each with its share above it.
+type barTable struct{ laws []sizes }
+
+func (b barTable) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	row := y(0) - y(-1)
+	half := min((x(1)-x(0))*0.3, 8)
+	for i, law := range b.laws {
+		foot := y(-float64(i) - 0.4)
+		c.StrokeLine2(draw.LineStyle{Color: gridGrey, Width: hairWidth}, c.Min.X, foot, c.Max.X, foot)
+		for k, v := range law.shares {
+			if v.Value == 0 {
+				continue
+			}
+			at, high := x(float64(k)), foot+row*vg.Length(0.45*max(0, min(v.Value, 1)))
+			fillRect(c, inkOf(0).mark, at-half, foot, at+half, high)
+			text := strings.TrimPrefix(number(v.Value, 2, 2), "0")
+			drawBlock(c, sans(tickSize), black, at, high+0.6*tickSize, 0.5, []string{text})
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	keyRow  = vg.Length(10) // height of a row of a key
-	keyGap  = vg.Length(10) // between entries
+	keyGap  = vg.Length(9)  // between entries
 	keySkip = vg.Length(3)  // between a sample and its text
 )
 
@@ -18,7 +18,7 @@ func fillKey(key []sample, width vg.Length) [][]sample {
 	var rows [][]sample
 	var used vg.Length
 	for _, s := range key {
-		s.text = elide(sans(tickSize), s.text, width-keySample-keySkip)
+		s.text = labelRuler(sans(tickSize)).elide(s.text, width-s.room-keySkip)
 		w := keyWidth(s)
 		if len(rows) == 0 || used+keyGap+w > width {
 			rows, used = append(rows, nil), -keyGap
@@ -30,7 +30,7 @@ func fillKey(key []sample, width vg.Length) [][]sample {
 }
 
 func keyWidth(s sample) vg.Length {
-	return keySample + keySkip + textWidth(sans(tickSize), s.text)
+	return s.room + keySkip + textWidth(sans(tickSize), s.text)
 }
 
 // drawKey writes the rows at the top of c, from left on where they fit.
@@ -45,9 +45,9 @@ func drawKey(c draw.Canvas, rows [][]sample, left vg.Length) {
 		for _, s := range row {
 			s.draw(c, vg.Rectangle{
 				Min: vg.Point{X: x, Y: y - keyRow/2},
-				Max: vg.Point{X: x + keySample, Y: y + keyRow/2},
+				Max: vg.Point{X: x + s.room, Y: y + keyRow/2},
 			})
-			drawBlock(c, sans(tickSize), black, x+keySample+keySkip, y, 0, []string{s.text})
+			drawBlock(c, sans(tickSize), black, x+s.room+keySkip, y, 0, []string{s.text})
 			x += keyWidth(s) + keyGap
 		}
 	}
@@ -55,25 +55,29 @@ func drawKey(c draw.Canvas, rows [][]sample, left vg.Length) {
 
 // lineSample shows a line style.
 func lineSample(text string, style draw.LineStyle) sample {
-	return sample{text, func(c draw.Canvas, box vg.Rectangle) {
+	return sample{text, keyLine, func(c draw.Canvas, box vg.Rectangle) {
 		y := (box.Min.Y + box.Max.Y) / 2
 		c.StrokeLine2(style, box.Min.X, y, box.Max.X, y)
 	}}
 }
 
-// dotSample shows a point with its interval.
-func dotSample(text string, m mark) sample {
-	return sample{text, func(c draw.Canvas, box vg.Rectangle) {
-		x, y := (box.Min.X+box.Max.X)/2, (box.Min.Y+box.Max.Y)/2
-		m.interval(c, vg.Point{X: x, Y: y - 4}, vg.Point{X: x, Y: y + 4}, false)
-		m.dot(c, vg.Point{X: x, Y: y})
+// dotSample shows a mark; arm is half the interval that it bears.
+func dotSample(text string, m mark, arm vg.Point) sample {
+	room := max(keyDot, 2*arm.X+1)
+	return sample{text, room, func(c draw.Canvas, box vg.Rectangle) {
+		at := vg.Point{X: (box.Min.X + box.Max.X) / 2, Y: (box.Min.Y + box.Max.Y) / 2}
+		if arm != (vg.Point{}) {
+			m.interval(c, at, at.Sub(arm), at.Add(arm), false)
+		}
+		m.dot(c, at)
 	}}
 }
 
 // fillSample shows the colours of areas, side by side.
 func fillSample(text string, fills ...color.RGBA) sample {
-	return sample{text, func(c draw.Canvas, box vg.Rectangle) {
-		w := (box.Max.X - box.Min.X) / vg.Length(len(fills))
+	room := keyFill * vg.Length(1+0.5*float64(len(fills)-1))
+	return sample{text, room, func(c draw.Canvas, box vg.Rectangle) {
+		w := room / vg.Length(len(fills))
 		for i, f := range fills {
 			x := box.Min.X + w*vg.Length(i)
 			fillRect(c, f, x, box.Min.Y+2, x+w, box.Max.Y-2)

@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
@@ -25,11 +26,21 @@ type trace struct {
 	family int
 	kind   kind
 	runs   [][]Point
+	zeros  []Point // not on the logarithmic axis
+}
+
+// last returns the last point, on the axis where there is one.
+func (t trace) last() Point {
+	if len(t.runs) == 0 {
+		return t.zeros[len(t.zeros)-1]
+	}
+	run := t.runs[len(t.runs)-1]
+	return run[len(run)-1]
 }
 
 // figure draws the chart.
 func (ch chart) figure() (Figure, error) {
-	f := Figure{title: ch.title, tall: 2.35 * 72}
+	f := Figure{title: ch.title}
 	if len(ch.families) > maxSeries {
 		return Figure{}, fmt.Errorf("plots: %s: %d series, want [1, %d]", ch.what, len(ch.families), maxSeries)
 	}
@@ -52,7 +63,7 @@ func (ch chart) figure() (Figure, error) {
 			}
 		}
 	}
-	p := &panel{x: ch.x, y: ch.y}
+	p := &panel{x: ch.x, y: ch.y, tall: 2.35 * vg.Inch}
 	if ch.y.log {
 		ys = ys.paddedLog(0.06)
 	} else {
@@ -61,9 +72,13 @@ func (ch chart) figure() (Figure, error) {
 	if !ch.xRange.empty() {
 		xs = ch.xRange
 	} else {
-		xs = xs.padded(0, 0)
+		pad := 0.0
+		if ch.x.integer {
+			pad = 0.015 // points at the first and the last round stand aside
+		}
+		xs = xs.padded(pad, pad)
 	}
-	p.plot = newPlot(f.notes.clean(ch.xTitle), f.notes.clean(ch.yTitle), xs, ys)
+	p.setPlot(f.notes.clean(ch.xTitle), f.notes.clean(ch.yTitle), xs, ys)
 	p.plot.Add(grid{})
 	ch.addCap(p, caps, ys)
 	ch.addTraces(p, traces, names)
@@ -77,12 +92,15 @@ func (ch chart) traces(n *notes) (ts []trace, names []string) {
 		names = append(names, n.clean(fam.Label))
 		for k := range kinds {
 			k := kind(k)
-			runs := n.runs(names[i]+", "+kinds[k].name, fam.of(k))
+			t := trace{family: i, kind: k, runs: n.runs(names[i]+", "+kinds[k].name, fam.of(k))}
 			if ch.y.log {
-				runs = n.positive(names[i]+", "+kinds[k].name, runs)
+				t.runs, t.zeros = positive(t.runs)
 			}
-			if len(runs) > 0 {
-				ts = append(ts, trace{i, k, runs})
+			if len(t.zeros) > 0 {
+				n.add("%s, %s: %d points are zero, drawn as ▽ at the foot of the logarithmic axis", names[i], kinds[k].name, len(t.zeros))
+			}
+			if len(t.runs)+len(t.zeros) > 0 {
+				ts = append(ts, t)
 			}
 		}
 	}
@@ -90,34 +108,32 @@ func (ch chart) traces(n *notes) (ts []trace, names []string) {
 }
 
 // positive splits runs at points that a logarithmic axis cannot show.
-func (n *notes) positive(name string, runs [][]Point) [][]Point {
-	var out [][]Point
-	dropped := 0
+func positive(runs [][]Point) (above [][]Point, zeros []Point) {
 	for _, run := range runs {
 		from := 0
 		for i, p := range run {
 			if p.Y > 0 {
 				continue
 			}
-			dropped++
+			zeros = append(zeros, p)
 			if i > from {
-				out = append(out, run[from:i])
+				above = append(above, run[from:i])
 			}
 			from = i + 1
 		}
 		if from < len(run) {
-			out = append(out, run[from:])
+			above = append(above, run[from:])
 		}
 	}
-	if dropped > 0 {
-		n.add("%s: %d points are zero and not on the logarithmic axis", name, dropped)
-	}
-	return out
+	return above, zeros
 }
 
 func (ch chart) spans(ts []trace) (x, y span) {
 	x, y = emptySpan(), emptySpan()
 	for _, t := range ts {
+		for _, p := range t.zeros {
+			x = x.with(p.X)
+		}
 		for _, run := range t.runs {
 			for _, p := range run {
 				x, y = x.with(p.X), y.with(p.Y)
@@ -193,9 +209,16 @@ func (ch chart) addTraces(p *panel, ts []trace, names []string) {
 	for _, t := range ts {
 		for _, run := range t.runs {
 			if t.kind == monteCarlo {
-				p.plot.Add(dots{points: run, mark: mark{color: inkOf(series(t)).mark, shape: shapeOf(series(t))}})
+				p.plot.Add(dots{
+					points: run,
+					mark:   mark{color: inkOf(series(t)).mark, shape: shapeOf(series(t))},
+					shift:  aside(t.family, len(ch.families)),
+				})
 			}
 		}
+	}
+	for _, t := range ts {
+		p.plot.Add(zeros{t.zeros, inkOf(series(t)).mark, aside(t.family, len(ch.families))})
 	}
 	ch.label(p, ts, names, single, series)
 	if single {
@@ -205,13 +228,19 @@ func (ch chart) addTraces(p *panel, ts []trace, names []string) {
 		switch {
 		case !on || curveKinds+btoi(used[monteCarlo]) < 2:
 		case kind(k) == monteCarlo:
-			p.key = append(p.key, dotSample(kinds[k].name, mark{color: axisGrey, shape: draw.CircleGlyph{}}))
+			p.key = append(p.key, dotSample(kinds[k].name, mark{color: axisGrey, shape: draw.CircleGlyph{}}, vg.Point{Y: 4}))
 		default:
 			s := style(kind(k))
 			s.Color = axisGrey
 			p.key = append(p.key, lineSample(kinds[k].name, s))
 		}
 	}
+}
+
+// aside parts the points that families have at the same x.
+func aside(i, n int) vg.Length {
+	step := min(2.2, 9/vg.Length(n))
+	return step * (vg.Length(i) - vg.Length(n-1)/2)
 }
 
 func btoi(b bool) int {
@@ -236,8 +265,7 @@ func (ch chart) label(p *panel, ts []trace, names []string, single bool, series 
 		if name == "" {
 			continue
 		}
-		run := t.runs[len(t.runs)-1]
-		last := run[len(run)-1]
+		last := t.last()
 		p.ends = append(p.ends, end{name, last.X, last.Y, inkOf(series(t))})
 	}
 }

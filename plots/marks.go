@@ -2,6 +2,7 @@ package plots
 
 import (
 	"image/color"
+	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -79,30 +80,42 @@ type mark struct {
 	hollow bool
 }
 
-// dot draws the point with a white rim that parts it from lines and others.
+// rim draws the white edge that parts a point from lines and other points; it
+// lies below the intervals.
+func (m mark) rim(c draw.Canvas, at vg.Point) {
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: white, Radius: dotRadius + 0.7, Shape: m.shape}, at)
+}
+
+// dot draws the point.
 func (m mark) dot(c draw.Canvas, at vg.Point) {
-	style := draw.GlyphStyle{Color: white, Radius: dotRadius + 0.6, Shape: m.shape}
-	c.DrawGlyphNoClip(style, at)
-	style.Color, style.Radius = m.color, dotRadius
+	style := draw.GlyphStyle{Color: m.color, Radius: dotRadius, Shape: m.shape}
 	c.DrawGlyphNoClip(style, at)
 	if m.hollow {
-		style.Color, style.Radius = white, dotRadius-0.8
+		style.Color, style.Radius = white, dotRadius-errorWidth
 		c.DrawGlyphNoClip(style, at)
 	}
 }
 
-// interval draws a bar from low to high; open leaves out the end at low.
-func (m mark) interval(c draw.Canvas, low, high vg.Point, open bool) {
-	style := draw.LineStyle{Color: m.color, Width: errorWidth}
+// interval draws the interval of the point at: a bar with ends, save those that
+// the point hides and, where open, that at low.
+func (m mark) interval(c draw.Canvas, at, low, high vg.Point, open bool) {
 	across := vg.Point{X: whiskerEnd}
-	if low.Y == high.Y {
+	if low.Y == high.Y && low.X != high.X {
 		across = vg.Point{Y: whiskerEnd}
 	}
-	lines := [][]vg.Point{{low, high}, {high.Sub(across), high.Add(across)}}
-	if !open {
+	lines := [][]vg.Point{{low, high}}
+	hidden := func(end vg.Point) bool {
+		d := end.Sub(at)
+		return m.shape != nil && math.Hypot(float64(d.X), float64(d.Y)) < float64(dotRadius)
+	}
+	if !hidden(high) {
+		lines = append(lines, []vg.Point{high.Sub(across), high.Add(across)})
+	}
+	if !open && !hidden(low) {
 		lines = append(lines, []vg.Point{low.Sub(across), low.Add(across)})
 	}
-	c.StrokeLines(style, lines...)
+	c.StrokeLines(draw.LineStyle{Color: white, Width: errorWidth + 1}, lines[0])
+	c.StrokeLines(draw.LineStyle{Color: m.color, Width: errorWidth}, lines...)
 }
 
 // dots are points with intervals; shift moves them aside.
@@ -115,12 +128,15 @@ type dots struct {
 func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, pt := range d.points {
+		d.mark.rim(c, vg.Point{X: x(pt.X) + d.shift, Y: y(pt.Y)})
+	}
+	for _, pt := range d.points {
 		if !pt.hasInterval() {
 			continue
 		}
 		at := x(pt.X) + d.shift
-		d.mark.interval(c, vg.Point{X: at, Y: y(max(pt.Low, p.Y.Min))},
-			vg.Point{X: at, Y: y(min(pt.High, p.Y.Max))}, pt.Low < p.Y.Min)
+		d.mark.interval(c, vg.Point{X: at, Y: y(pt.Y)}, vg.Point{X: at, Y: y(max(pt.Low, p.Y.Min))},
+			vg.Point{X: at, Y: y(pt.High)}, pt.Low < p.Y.Min)
 	}
 	for _, pt := range d.points {
 		d.mark.dot(c, vg.Point{X: x(pt.X) + d.shift, Y: y(pt.Y)})
@@ -129,7 +145,7 @@ func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
 
 // GlyphBoxes keeps marks at the rim of the plot whole.
 func (d dots) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	r := dotRadius + 0.6
+	const r = dotRadius + 0.7
 	var boxes []plot.GlyphBox
 	for _, pt := range d.points {
 		boxes = append(boxes, plot.GlyphBox{X: p.X.Norm(pt.X), Y: p.Y.Norm(pt.Y), Rectangle: vg.Rectangle{
@@ -147,4 +163,22 @@ func (diamond) DrawGlyph(c *draw.Canvas, sty draw.GlyphStyle, at vg.Point) {
 	c.FillPolygon(sty.Color, []vg.Point{
 		{X: at.X, Y: at.Y + r}, {X: at.X + r, Y: at.Y}, {X: at.X, Y: at.Y - r}, {X: at.X - r, Y: at.Y},
 	})
+}
+
+// zeros are points below a logarithmic axis: hollow triangles at its foot that
+// point down.
+type zeros struct {
+	points []Point
+	color  color.RGBA
+	shift  vg.Length
+}
+
+func (z zeros) Plot(c draw.Canvas, p *plot.Plot) {
+	const r = dotRadius + 0.4
+	for _, pt := range z.points {
+		x := c.X(p.X.Norm(pt.X)) + z.shift
+		triangle := []vg.Point{{X: x - r, Y: c.Min.Y + 2*r}, {X: x + r, Y: c.Min.Y + 2*r}, {X: x, Y: c.Min.Y}}
+		c.FillPolygon(white, triangle)
+		c.StrokeLines(draw.LineStyle{Color: z.color, Width: errorWidth}, append(triangle, triangle[0], triangle[1]))
+	}
 }

@@ -41,28 +41,42 @@ type pdfPage struct {
 	ctx      *canvas.Context
 	w, h     vg.Length
 	families map[string]*canvas.FontFamily
-	err      error // the first
+	width    vg.Length
+	dashes   []vg.Length
+	offset   vg.Length
+	err      error
 }
 
 var _ vg.CanvasSizer = (*pdfPage)(nil)
 
 func (p *pdfPage) Size() (w, h vg.Length)   { return p.w, p.h }
-func (p *pdfPage) SetLineWidth(w vg.Length) { p.ctx.SetStrokeWidth(float64(w) * mm) }
+func (p *pdfPage) SetLineWidth(w vg.Length) { p.width = w }
 func (p *pdfPage) Rotate(radians float64)   { p.ctx.Rotate(radians * 180 / math.Pi) }
 func (p *pdfPage) Translate(by vg.Point)    { p.ctx.Translate(float64(by.X)*mm, float64(by.Y)*mm) }
 func (p *pdfPage) Scale(x, y float64)       { p.ctx.Scale(x, y) }
 func (p *pdfPage) Push()                    { p.ctx.Push() }
 func (p *pdfPage) Pop()                     { p.ctx.Pop() }
-func (p *pdfPage) Stroke(path vg.Path)      { p.trace(path); p.ctx.Stroke() }
 func (p *pdfPage) Fill(path vg.Path)        { p.trace(path); p.ctx.Fill() }
 func (p *pdfPage) fail(err error)           { p.err = errors.Join(p.err, err) }
 
 func (p *pdfPage) SetLineDash(pattern []vg.Length, offset vg.Length) {
-	dashes := make([]float64, len(pattern))
-	for i, d := range pattern {
-		dashes[i] = float64(d) * mm
+	p.dashes, p.offset = pattern, offset
+}
+
+// Stroke draws the path. Package canvas multiplies dashes by the width of the
+// line, so they are divided by it here.
+func (p *pdfPage) Stroke(path vg.Path) {
+	if p.width <= 0 {
+		return
 	}
-	p.ctx.SetDashes(float64(offset)*mm, dashes...)
+	dashes := make([]float64, len(p.dashes))
+	for i, d := range p.dashes {
+		dashes[i] = float64(d / p.width)
+	}
+	p.ctx.SetStrokeWidth(float64(p.width) * mm)
+	p.ctx.SetDashes(float64(p.offset/p.width), dashes...)
+	p.trace(path)
+	p.ctx.Stroke()
 }
 
 func (p *pdfPage) SetColor(c color.Color) {

@@ -11,9 +11,9 @@ type SpeedupData struct {
 // points for Monte Carlo, a thin grey line for the cap, which is cut off where
 // it would flatten the rest. All numbers are Exponent powers of eta already.
 func Speedup(d SpeedupData) (Figure, error) {
-	y := "speedup τ_GRPO/τ_VIGOR = η^(" + d.Exponent + ")"
-	if d.Exponent == "" || d.Exponent == "1" {
-		y = "speedup τ_GRPO/τ_VIGOR = η"
+	y := "speedup τ_{GRPO}/τ_{VIGOR} = η"
+	if d.Exponent != "" && d.Exponent != "1" {
+		y += "^{" + d.Exponent + "}"
 	}
 	return chart{
 		what: "speedup", title: "Speedup against rounds",

@@ -15,7 +15,9 @@ import (
 const (
 	tickSize  = vg.Length(7)   // numbers at the ticks, keys
 	nameSize  = vg.Length(7.5) // direct labels
-	titleSize = vg.Length(8)   // axis titles
+	titleSize = vg.Length(8.5) // titles of axes
+
+	scriptSize = vg.Length(7) // what is raised or lowered in them
 
 	hairWidth  = vg.Length(0.6) // axes, ticks, grid, leaders, caps of intervals
 	errorWidth = vg.Length(0.8) // intervals
@@ -26,7 +28,10 @@ const (
 	whiskerEnd = vg.Length(1.6) // half the bar across the end of an interval
 	tickLength = vg.Length(2.5)
 	margin     = vg.Length(2)  // around the page
-	keySample  = vg.Length(17) // the piece of line in a key
+	panelGap   = vg.Length(4)  // half the gap between panels
+	keyLine    = vg.Length(14) // the piece of line in a key
+	keyDot     = vg.Length(8)  // the room of a dot in a key
+	keyFill    = vg.Length(9)  // the room of a colour in a key
 	leading    = 1.15          // line distance over font size
 )
 
