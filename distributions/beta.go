@@ -12,12 +12,12 @@ type Beta struct{ a, b float64 }
 // The range of a and b: smaller ones are dead and solved prompts to any
 // purpose, larger ones a single p.
 const (
-	minBeta  = 1e-6
+	minBeta  = 1e-4
 	maxBeta  = 1e6
-	wantBeta = "[1e-06, 1e+06]"
+	wantBeta = "[0.0001, 1e+06]"
 )
 
-// NewBeta returns Beta(a,b), for a and b in [1e-6, 1e6].
+// NewBeta returns Beta(a,b), for a and b in [1e-4, 1e6].
 func NewBeta(a, b float64) (Beta, error) {
 	var f faults
 	f.check("a", a, a >= minBeta && a <= maxBeta, wantBeta)

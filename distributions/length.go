@@ -1,19 +1,29 @@
 package distributions
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // A LengthLaw is the law of the tokens L of one rollout, given the prompt's
 // success probability p: lognormal with mean tokens*exp(slope*(1/2-p)) and a
 // standard deviation in constant proportion to it, cut off at a cap. What is
 // cut off counts as cap tokens, as a trainer counts it. A LengthLaw is an
-// immutable value; build it with NewLengthLaw.
+// immutable value; build it with NewLengthLaw or NewRecordedLengths.
 type LengthLaw struct {
 	tokens, slope, cap float64
-	sigma              float64 // standard deviation of log L
+	sigma              float64    // standard deviation of log L
+	recorded           []Recorded // means in place of tokens and slope, ascending p
 }
+
+// Recorded is a prompt of which mean tokens were recorded.
+type Recorded struct{ P, Tokens float64 }
+
+// recordedRatio is the standard deviation over the mean of lengths whose mean
+// alone was recorded, and the default of a spec that gives the mean alone.
+const recordedRatio = 0.5
 
 // The ranges of a LengthLaw keep every mean finite.
 const (
@@ -34,21 +44,73 @@ func NewLengthLaw(tokens, sd, slope, cap float64) (*LengthLaw, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	ratio := sd / tokens
-	return &LengthLaw{tokens, slope, cap, math.Sqrt(math.Log1p(ratio * ratio))}, nil
+	return &LengthLaw{tokens: tokens, slope: slope, cap: cap, sigma: logDeviation(sd / tokens)}, nil
 }
+
+// NewRecordedLengths returns the law under which a rollout of a prompt with
+// success probability p is as long as those of the prompts recorded at p were
+// on average, or at the nearest p; nothing is cut off, and the standard
+// deviation is half the mean. Tokens must lie in (0, 1e9], P in [0, 1].
+func NewRecordedLengths(prompts []Recorded) (*LengthLaw, error) {
+	var f faults
+	f.check("prompts", float64(len(prompts)), len(prompts) > 0, "at least 1")
+	for _, r := range prompts {
+		f.probability("p", r.P)
+		f.check("tokens", r.Tokens, r.Tokens > 0 && r.Tokens <= maxTokens, "(0, 1e+09]")
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return &LengthLaw{cap: math.Inf(1), sigma: logDeviation(recordedRatio), recorded: averages(prompts)}, nil
+}
+
+// averages returns the mean tokens at every distinct p, in ascending order.
+func averages(prompts []Recorded) []Recorded {
+	prompts = slices.Clone(prompts)
+	slices.SortStableFunc(prompts, func(a, b Recorded) int { return cmp.Compare(a.P, b.P) })
+	means := prompts[:0]
+	for i := 0; i < len(prompts); {
+		p, first, sum := prompts[i].P, i, 0.0
+		for ; i < len(prompts) && prompts[i].P == p; i++ {
+			sum += prompts[i].Tokens
+		}
+		means = append(means, Recorded{p, sum / float64(i-first)})
+	}
+	return slices.Clip(means)
+}
+
+// logDeviation returns the standard deviation of log L where that of L is
+// ratio times its mean.
+func logDeviation(ratio float64) float64 { return math.Sqrt(math.Log1p(ratio * ratio)) }
 
 // Equal reports whether two length laws are the same; both may be nil.
 func (l *LengthLaw) Equal(other *LengthLaw) bool {
 	if l == nil || other == nil {
 		return l == other
 	}
-	return *l == *other
+	return l.tokens == other.tokens && l.slope == other.slope && l.cap == other.cap &&
+		l.sigma == other.sigma && slices.Equal(l.recorded, other.recorded)
 }
 
 // uncapped returns E[L | p] before the cap.
 func (l *LengthLaw) uncapped(p float64) float64 {
+	if len(l.recorded) > 0 {
+		return l.nearest(p)
+	}
 	return l.tokens * math.Exp(l.slope*(0.5-p))
+}
+
+// nearest returns the recorded mean at the nearest p, the lower one in the
+// middle.
+func (l *LengthLaw) nearest(p float64) float64 {
+	i, _ := slices.BinarySearchFunc(l.recorded, p, func(r Recorded, p float64) int { return cmp.Compare(r.P, p) })
+	switch {
+	case i == len(l.recorded):
+		i--
+	case i > 0 && p-l.recorded[i-1].P <= l.recorded[i].P-p:
+		i--
+	}
+	return l.recorded[i].Tokens
 }
 
 // Mean returns E[min(L, cap) | p] in tokens: with m the mean before the cap,

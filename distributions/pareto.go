@@ -30,8 +30,8 @@ func (d pareto) depth(x float64) float64 {
 // cdf returns P(X <= x).
 func (d pareto) cdf(x float64) float64 {
 	switch {
-	case !(x > d.low): // NaN included
-		return 0 * (x - x)
+	case x <= d.low:
+		return 0
 	case x >= d.high:
 		return 1
 	}

@@ -9,8 +9,9 @@ import (
 // [min, max]: P(p > x) is proportional to x^-shape - max^-shape. Build it with
 // NewParetoSuccess.
 type ParetoSuccess struct {
-	p     pareto
-	meanU float64
+	p           pareto
+	meanU       float64
+	lowU, highU float64 // the range of u
 }
 
 // NewParetoSuccess returns the law, for a finite shape > 0, min in (0, 1) and
@@ -26,7 +27,10 @@ func NewParetoSuccess(shape, min, max float64) (*ParetoSuccess, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	d := &ParetoSuccess{p: newPareto(shape, min, max)}
+	d := &ParetoSuccess{p: newPareto(shape, min, max), lowU: math.Min(U(min), U(max)), highU: math.Max(U(min), U(max))}
+	if min <= 0.5 && max >= 0.5 {
+		d.highU = 1
+	}
 	d.meanU = d.between(min, max, d.p.span)
 	return d, nil
 }
@@ -41,9 +45,9 @@ func (d *ParetoSuccess) MeanU() float64 { return d.meanU }
 // x = (1-sqrt(1-c))/2.
 func (d *ParetoSuccess) CDFU(c float64) float64 {
 	switch {
-	case !(c > 0):
-		return 0 * (c - c)
-	case c >= 1:
+	case c <= 0:
+		return 0
+	case c >= d.highU:
 		return 1
 	}
 	x := lowerRoot(c)
@@ -51,15 +55,7 @@ func (d *ParetoSuccess) CDFU(c float64) float64 {
 }
 
 // QuantileU inverts CDFU by bisection.
-func (d *ParetoSuccess) QuantileU(q float64) float64 {
-	low, high := min(U(d.p.low), U(d.p.high)), 1.0
-	if d.p.low > 0.5 {
-		high = U(d.p.low)
-	} else if d.p.high < 0.5 {
-		high = U(d.p.high)
-	}
-	return quantile(d.CDFU, low, high, q)
-}
+func (d *ParetoSuccess) QuantileU(q float64) float64 { return quantile(d.CDFU, d.lowU, d.highU, q) }
 
 // middle returns the part of [min, max] where u > c, for c in [0, 1), and the
 // logarithm of the ratio of its ends; ok tells whether there is any.
@@ -82,7 +78,7 @@ func (d *ParetoSuccess) UpperU(c float64) float64 {
 	switch {
 	case c < 0:
 		return d.meanU
-	case c >= 1:
+	case c >= d.highU:
 		return 0
 	}
 	low, high, span, ok := d.middle(c)
@@ -118,7 +114,7 @@ func (d *ParetoSuccess) aboveU(c float64) float64 {
 	switch {
 	case c < 0:
 		return 1
-	case c >= 1:
+	case c >= d.highU:
 		return 0
 	}
 	low, _, span, ok := d.middle(c)

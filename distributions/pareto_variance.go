@@ -19,10 +19,6 @@ func NewUnboundedPareto(shape, min float64) (UnboundedPareto, error) {
 	return UnboundedPareto{newPareto(shape, min, math.Inf(1))}, f.err()
 }
 
-// TailIndex returns the shape: moments of u of that order and above are
-// infinite.
-func (d UnboundedPareto) TailIndex() float64 { return d.u.k }
-
 // MeanU returns min shape/(shape-1), +Inf for shape <= 1.
 func (d UnboundedPareto) MeanU() float64 { return d.u.unboundedPart(0) }
 

@@ -81,7 +81,10 @@ func (b branch) nodes(breaks []float64, width float64) []Node {
 		y := edges[i+1]
 		if y-x <= 1e-12*y { // no room for Gauss points: the midpoint rule
 			m := x + (y-x)/2
-			nodes = append(nodes, Node{m, b.density(m) * (y - x)})
+			onCut := m <= x || m >= y || 1-m >= 1-x || 1-m <= 1-y
+			if !onCut || len(edges) == 2 {
+				nodes = append(nodes, Node{m, b.density(m) * (y - x)})
+			}
 			continue
 		}
 		use := &legendre
@@ -112,24 +115,20 @@ func (r *rule) fill(singular bool, power float64) {
 
 // jacobi makes the rule exact for t^(power-1) times polynomials of degree
 // below 2*panelNodes, by the eigenvalues of the Jacobi matrix (Golub and
-// Welsch 1969). The weights include t^(1-power), so that the rule applies to
-// the whole integrand.
+// Welsch 1969; the recurrence is DLMF 18.9.2 for the weight (1+x)^(power-1) on
+// [-1, 1], moved to t = (1+x)/2). The weights include t^(1-power), so that the
+// rule applies to the whole integrand.
 func (r *rule) jacobi(power float64) {
-	beta := power - 1 // weight (1+x)^beta on [-1, 1]
 	j := mat.NewSymDense(panelNodes, nil)
-	for k := range panelNodes {
-		d := 2*float64(k) + beta
-		if k == 0 {
-			j.SetSym(0, 0, beta/(beta+2))
-			continue
+	j.SetSym(0, 0, power/(power+1))
+	for i := 1; i < panelNodes; i++ {
+		k, d := float64(i), 2*float64(i)+power-1
+		j.SetSym(i, i, (1+(power-1)*(power-1)/(d*(d+2)))/2)
+		off := k * k * (k + power - 1) * (k + power - 1) / (d * d * (d + 1) * (d - 1))
+		if i == 1 { // d-1 and k+power-1 are the same, and small where power is
+			off = power / (d * d * (d + 1))
 		}
-		j.SetSym(k, k, beta*beta/(d*(d+2)))
-		kk := float64(k)
-		off := 4 * kk * kk * (kk + beta) * (kk + beta) / (d * d * (d + 1) * (d - 1))
-		if k == 1 { // k+beta and d-1 cancel, which matters as beta nears -1
-			off = 4 * (1 + beta) / (d * d * (d + 1))
-		}
-		j.SetSym(k-1, k, math.Sqrt(off))
+		j.SetSym(i-1, i, math.Sqrt(off))
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(j, true) {
@@ -137,10 +136,20 @@ func (r *rule) jacobi(power float64) {
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	for k, x := range eigen.Values(nil) {
-		t := (1 + x) / 2
+	eigen.Values(r.t[:])
+	rest := 1 / (power + 1) // the rule's first moment, less what the later nodes hold
+	for k, t := range r.t {
 		v := vectors.At(0, k)
-		r.t[k], r.w[k] = t, v*v/power*math.Pow(t, -beta)
+		r.w[k] = v * v / power
+		if k > 0 {
+			rest -= r.w[k] * t
+		}
+	}
+	if power < 1 { // the first node, near 0 with most of the weight, needs its relative accuracy
+		r.t[0] = rest / r.w[0]
+	}
+	for k, t := range r.t {
+		r.w[k] *= math.Pow(t, 1-power)
 	}
 }
 

@@ -11,7 +11,7 @@ type SpikedBeta struct {
 }
 
 // NewSpikedBeta returns the law, for dead and solved in [0, 1] with
-// dead+solved <= 1, and a and b in [1e-6, 1e6].
+// dead+solved <= 1, and a and b in [1e-4, 1e6].
 func NewSpikedBeta(dead, solved, a, b float64) (SpikedBeta, error) {
 	var f faults
 	f.probability("dead", dead)

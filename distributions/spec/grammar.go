@@ -42,7 +42,7 @@ func Parse(text string) (Spec, error) {
 	name, body, colon := strings.Cut(text, ":")
 	s := Spec{Name: strings.TrimSpace(name)}
 	if !isWord(s.Name) {
-		return Spec{}, fmt.Errorf("%.80q, want NAME or NAME:KEY=VALUE,...", text)
+		return Spec{}, fmt.Errorf("%.80q has no name, want NAME or NAME:KEY=VALUE,...", text)
 	}
 	if !colon {
 		return s, nil

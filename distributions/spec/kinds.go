@@ -50,8 +50,8 @@ func populationKinds() []kind {
 	var (
 		shape  = Parameter{"shape", "", "(0, Inf)", "Pareto shape, theory.md's kappa"}
 		low    = Parameter{"min", "", "(0, 1)", "smallest value"}
-		a      = Parameter{"a", "", "[1e-06, 1e+06]", "first parameter of the Beta law"}
-		b      = Parameter{"b", "", "[1e-06, 1e+06]", "second parameter of the Beta law"}
+		a      = Parameter{"a", "", "[0.0001, 1e+06]", "first parameter of the Beta law"}
+		b      = Parameter{"b", "", "[0.0001, 1e+06]", "second parameter of the Beta law"}
 		path   = Parameter{"path", "", "a CSV file", ""}
 		simple = Capabilities{Rewards: true, Lengths: true}
 		spikes = Capabilities{Rewards: true, Lengths: true, Atoms: true}

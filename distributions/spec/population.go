@@ -220,6 +220,15 @@ func (r *reader) lengths() *distributions.LengthLaw {
 	return lengths
 }
 
+// refuseLengths reports the keys of a length law as faults.
+func (r *reader) refuseLengths(want string) {
+	for _, key := range []string{"tokens", "tokens-sd", "tokens-slope", "tokens-cap"} {
+		if value, given := r.Text(key); given {
+			r.Fault(key, value, want)
+		}
+	}
+}
+
 func readParetoVariance(r *reader) Population {
 	shape, low := r.number("shape"), r.number("min")
 	if _, given := r.Text("max"); given {
@@ -230,11 +239,7 @@ func readParetoVariance(r *reader) Population {
 	if !(hard >= 0 && hard <= 1) && !math.IsNaN(hard) {
 		r.Fault("hard", hard, r.parameter("hard").Range)
 	}
-	for _, key := range []string{"tokens", "tokens-sd", "tokens-slope", "tokens-cap"} {
-		if value, given := r.Text(key); given {
-			r.Fault(key, value, "it only with max: without, the law has no rewards")
-		}
-	}
+	r.refuseLengths("it only with max: without, the law has no rewards")
 	law, err := distributions.NewUnboundedPareto(shape, low)
 	r.Add(err)
 	return Population{Variance: law}
@@ -255,10 +260,20 @@ func readTable(r *reader) Population {
 		return r.law(nil, nil)
 	}
 	atoms := make([]distributions.Node, len(t.Rows))
+	lengths := make([]distributions.Recorded, len(t.Rows))
 	for i, row := range t.Rows {
 		atoms[i] = distributions.Node{P: row.P(), W: 1 / float64(len(t.Rows))}
+		lengths[i] = distributions.Recorded{P: row.P(), Tokens: row.Tokens}
 	}
-	return r.law(law(distributions.NewAtoms(atoms)))
+	if !t.HasTokens {
+		return r.law(law(distributions.NewAtoms(atoms)))
+	}
+	r.refuseLengths("it left out: the table has its own tokens")
+	p := r.law(law(distributions.NewAtoms(atoms)))
+	var err error
+	p.Lengths, err = distributions.NewRecordedLengths(lengths)
+	r.Add(err)
+	return p
 }
 
 func readAtoms(r *reader) Population {
