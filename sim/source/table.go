@@ -137,8 +137,7 @@ func (s *Table) drawWithout(ask []rollout.Request, first, got []int) error {
 	for i, a := range ask {
 		row := s.table.Rows[s.rows[a.X]]
 		if end := first[i] + a.N; end > row.N {
-			return fmt.Errorf("prompt %s: %d rollouts asked, but %s has %d recorded; draw with replacement or choose smaller groups",
-				row.PromptID, end, s.table.Name, row.N)
+			return &ShortError{Prompt: row.PromptID, Asked: end, Recorded: row.N, Table: s.table.Name}
 		}
 		order := s.draws.With(uint64(a.X))
 		left := row.S
@@ -153,6 +152,20 @@ func (s *Table) drawWithout(ask []rollout.Request, first, got []int) error {
 		got[i] -= left
 	}
 	return nil
+}
+
+// A ShortError reports a draw without replacement that asks a prompt for more
+// rollouts than were recorded of it.
+type ShortError struct {
+	Prompt   string
+	Asked    int // rollouts of the prompt, earlier ones included
+	Recorded int
+	Table    string
+}
+
+func (e *ShortError) Error() string {
+	return fmt.Sprintf("prompt %s: %d rollouts asked, but %s has %d recorded; draw with replacement or choose smaller groups",
+		e.Prompt, e.Asked, e.Table, e.Recorded)
 }
 
 // scale maps 64 uniform bits to a whole number in [0, n), with a bias below
