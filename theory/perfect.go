@@ -22,8 +22,13 @@ func EtaPerfect(law distributions.VarianceLaw, alpha, gamma float64, rounds int)
 		return math.NaN(), err
 	}
 	sum, total := 0.0, 0.0
+	// The top mean rises with the round, and not beyond this.
+	top, highest := 0.0, (1-1e-15)*law.QuantileU(1)/law.MeanU()
 	for i, w := range scaledPowers(logProduct(alpha, gamma), rounds) {
-		sum += w * topMean(law, math.Pow(alpha, float64(i)))
+		if !(top >= highest) {
+			top = topMean(law, math.Pow(alpha, float64(i)))
+		}
+		sum += w * top
 		total += w
 	}
 	return finite("eta", sum/total)

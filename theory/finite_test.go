@@ -1,0 +1,77 @@
+package theory
+
+import (
+	"math"
+	"testing"
+
+	"vigorlab/distributions"
+	"vigorlab/sim/schedule"
+)
+
+// withoutShape hides that a law is Pareto, so that the quadrature is used.
+type withoutShape struct{ distributions.VarianceLaw }
+
+// TestFiniteBatchQuadrature holds the quadrature against closed forms up to
+// B = 10^6. For uniform p, TopU(q)/q = 1 - q^2/3 and V ~ Beta(n+1, B-n) give
+// M(n) = 3/2 - (n+1)(n+2)/(2(B+1)(B+2)); for the unbounded Pareto law there
+// are the order statistics.
+func TestFiniteBatchQuadrature(t *testing.T) {
+	r := newRuler(t)
+	uniform := distributions.NewUniform()
+	pareto := must(distributions.NewUnboundedPareto(1.5, 0.01))
+	for _, batch := range []int{1, 2, 3, 10, 64, 1000, 1_000_000} {
+		for _, n := range append(schedule.Default().Active(batch), 1, (batch+9)/10, max(1, batch-1)) {
+			k, b := float64(n), float64(batch)
+			want := 1.5 - (k+1)*(k+2)/(2*(b+1)*(b+2))
+			r.check(finiteTopMean(uniform, batch)(n), want, "uniform, top %d of %d", n, batch)
+			want = must(ParetoTopMean(1.5, n, batch))
+			r.check(finiteTopMean(withoutShape{pareto}, batch)(n), want, "Pareto, top %d of %d", n, batch)
+		}
+	}
+}
+
+// TestFiniteBatchAtoms works an example by hand: two prompts, u = 0 or 1 with
+// equal chance, one cut to one prompt. The better of two is 1 in 3 of 4 cases,
+// so 2 rollouts each and 4 more for the kept one weigh 2 E[sum u] + 4 E[max u]
+// = 2*1 + 4*3/4 = 5 against 8 rollouts of mean u = 1/2.
+func TestFiniteBatchAtoms(t *testing.T) {
+	law := must(distributions.NewAtoms([]distributions.Node{{P: 0, W: 0.5}, {P: 0.5, W: 0.5}}))
+	v := schedule.Default()
+	v.Rounds = 2
+	eta := must(EtaFiniteBatch(law, v, 2))
+	if want := 5. / 8 / 0.5; !(math.Abs(eta-want) <= 1e-14) {
+		t.Errorf("eta = %v, want %v", eta, want)
+	}
+}
+
+// TestFiniteBatchTends checks the limit B -> Inf for a law with atoms and a
+// continuous part.
+func TestFiniteBatchTends(t *testing.T) {
+	law := must(distributions.NewSpikedBeta(0.3, 0.1, 2, 6))
+	v := schedule.Default()
+	limit := must(EtaPerfect(law, 0.5, 2, 4))
+	last := math.Inf(1)
+	for _, batch := range []int{8, 64, 512, 4096, 1 << 15} {
+		gap := math.Abs(must(EtaFiniteBatch(law, v, batch))/limit - 1)
+		if !(gap < last/4) {
+			t.Errorf("B = %d: %v from the limit, want under a quarter of the %v before", batch, gap, last)
+		}
+		last = gap
+	}
+}
+
+// TestManyRounds checks closed forms where group sizes pass any limit.
+func TestManyRounds(t *testing.T) {
+	v := schedule.Default()
+	v.Rounds = schedule.MaxRounds
+	law := must(distributions.NewUnboundedPareto(1.5, 0.01))
+	// From round 11 on one prompt is active, and the last rounds dwarf the
+	// rest: eta is the mean of the largest of 1024 over the mean.
+	want := must(ParetoTopMean(1.5, 1, 1024))
+	newRuler(t).check(must(EtaFiniteBatch(law, v, 1024)), want, "10^4 rounds")
+	newRuler(t).check(must(CapBatch(v, 1024)), 1024, "cap_batch of 10^4 rounds")
+	// Uniform p: TopU(q)/q = 1 - q^2/3, and alpha*gamma = 1 weighs all rounds
+	// alike: 3/2 - 1/2 * (sum of 4^-i) / T.
+	want = 1.5 - 0.5*(4./3)/schedule.MaxRounds
+	newRuler(t).check(must(EtaPerfect(distributions.NewUniform(), 0.5, 2, schedule.MaxRounds)), want, "uniform, 10^4 rounds")
+}
