@@ -12,9 +12,6 @@ import (
 	"vigorlab/sim/stream"
 )
 
-// A heavyTail is a law whose moments of order TailIndex and above are infinite.
-type heavyTail interface{ TailIndex() float64 }
-
 // RunPerfect simulates perfect selection (fixed groups and
 // vigor:select=truth,update=all,reuse=true) on batches of reward variances
 // drawn from law: it needs no rewards, so that Theorem 2's unbounded law will
@@ -156,8 +153,8 @@ func perfectOutcome(s strategy.Strategy, batch int, m *moments, law distribution
 	if _, fixed := s.(*strategy.Fixed); fixed {
 		return o // exactly 1 on every batch, whatever the law
 	}
-	if h, ok := law.(heavyTail); ok && h.TailIndex() <= 2 {
-		why := fmt.Sprintf("the variance of u is infinite for a tail of shape %v <= 2: neither the mean nor its error settles", h.TailIndex())
+	if d, ok := law.(distributions.UnboundedPareto); ok && d.Shape() <= 2 {
+		why := fmt.Sprintf("the variance of u is infinite for shape %v <= 2: neither the mean nor its error settles", d.Shape())
 		o.Eta.Untrusted, o.EtaGenerated.Untrusted = why, why
 	}
 	return o

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"vigorlab/distributions"
 	"vigorlab/sim/rollout"
@@ -52,6 +53,7 @@ type arm struct {
 	got    []int
 	tokens []int // nil where lengths are unknown
 	last   []int // the last round that asked each prompt
+	freshS []int // successes of the groups drawn anew, where the update wants them
 
 	totals [numTotals]float64
 	sizes  []int                      // sizes[g]: trained groups of g rollouts
@@ -159,16 +161,8 @@ func (a *arm) update(ctx context.Context, src rollout.Source, t *truth) error {
 	a.countCuts(t)
 	a.countBins(t)
 	u := a.strategy.Update()
-	a.clearTotals()
 	if !u.Fresh {
-		if u.Prompts == nil {
-			for x, g := range a.batch.N {
-				a.measure(g, a.batch.S[x], t.u[x])
-			}
-		}
-		for _, x := range u.Prompts {
-			a.measure(a.batch.N[x], a.batch.S[x], t.u[x])
-		}
+		a.measure(u.Prompts, a.batch.N, a.batch.S, t.u)
 		a.finish(t)
 		return nil
 	}
@@ -176,13 +170,15 @@ func (a *arm) update(ctx context.Context, src rollout.Source, t *truth) error {
 	if err := a.draw(ctx, src, a.batch.N); err != nil {
 		return err
 	}
+	a.freshS = append(a.freshS[:0], a.batch.S...)
 	a.ledger.Rounds++
 	a.ledger.Selection = a.ledger.Generated
 	for i, q := range a.ask {
 		a.ledger.Generated += q.N
-		a.measure(q.N, a.got[i], t.u[q.X])
+		a.freshS[q.X] = a.got[i]
 	}
 	a.chargeTokens()
+	a.measure(u.Prompts, a.batch.N, a.freshS, t.u)
 	a.finish(t)
 	return nil
 }
@@ -204,40 +200,60 @@ func (a *arm) askAgain(prompts []int) {
 	}
 }
 
-func (a *arm) clearTotals() {
+// measure sums the trained groups up: those of the given prompts, of all for
+// nil, with n rollouts and s successes each; u holds the true variances.
+func (a *arm) measure(prompts, n, s []int, u []float64) {
 	a.totals = [numTotals]float64{}
-	clear(a.sizes)
+	a.sizes = append(a.sizes[:0], make([]int, slices.Max(n)+1)...)
+	if prompts == nil {
+		a.sum(n, s, u)
+		return
+	}
+	for _, x := range prompts {
+		a.sum(n[x:x+1], s[x:x+1], u[x:x+1])
+	}
 }
 
-// measure adds one trained group of g rollouts with s successes; u is the
-// prompt's true variance. This is the engine's innermost loop.
-func (a *arm) measure(g, s int, u float64) {
-	if g == 0 {
-		return
-	}
-	for g >= len(a.sizes) {
-		a.sizes = append(a.sizes, 0)
-	}
-	a.sizes[g]++
-	size := float64(g)
-	w := size
-	if a.byPrompt {
-		w = 1
+// sum adds groups of n rollouts with s successes of prompts with variances u to
+// the totals. A prompt without rollouts has no group. This is one of the
+// engine's two inner loops; the other is the source's drawCounts.
+func (a *arm) sum(n, s []int, u []float64) {
+	s, u = s[:len(n)], u[:len(n)]
+	var groups, trained, zero, ineffective int
+	var wSum, wu, sigmas, wSigma, wSigmaU float64
+	for x, g := range n {
+		if g == 0 {
+			continue
+		}
+		a.sizes[g]++
+		groups++
+		trained += g
+		w := float64(g)
+		if a.byPrompt {
+			w = 1
+		}
+		wSum += w
+		wu += w * u[x]
+		if k := s[x]; k == 0 || k == g {
+			zero++
+			ineffective += g
+			continue
+		}
+		sd := sigma(g, s[x])
+		sigmas += sd
+		wSigma += w * sd
+		wSigmaU += w * sd * u[x]
 	}
 	t := &a.totals
-	t[totGroups]++
-	t[totTrained] += size
-	t[totW] += w
-	t[totWU] += w * u
-	if s == 0 || s == g {
-		t[totIneffective] += size
-		t[totZeroVariance]++
-		return
-	}
-	sigma := sigma(g, s)
-	t[totSigma] += sigma
-	t[totWSigma] += w * sigma
-	t[totWSigmaU] += w * sigma * u
+	t[totGroups] += float64(groups)
+	t[totTrained] += float64(trained)
+	t[totZeroVariance] += float64(zero)
+	t[totIneffective] += float64(ineffective)
+	t[totW] += wSum
+	t[totWU] += wu
+	t[totSigma] += sigmas
+	t[totWSigma] += wSigma
+	t[totWSigmaU] += wSigmaU
 }
 
 // finish fills the totals that do not depend on single groups.

@@ -2,7 +2,10 @@
 // tables. It refuses to decide who gets how many rollouts.
 package source
 
-import "vigorlab/sim/stream"
+import (
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/stream"
+)
 
 // block is the largest group that is drawn by one inversion: q^block with
 // q >= 1/2 is far from underflow, and the expected length of the search, at
@@ -26,37 +29,54 @@ func groupKey(key stream.Key, first, n int) stream.Key {
 	return key.With(uint64(first), uint64(n))
 }
 
-// binomial returns the successes among n rollouts of success probability p in
-// [0, 1], from prompt x's number in the stream.
-func binomial(key stream.Key, x, n int, p float64) int {
-	if n <= block {
-		return invert(key.Uniform(uint64(x)), n, p)
+// drawCounts fills got with the successes of every request, from prompt x's
+// number in the stream of its group: by inversion, counting the rarer outcome,
+// so that p = 0 and p = 1 need no case of their own and no branch depends on
+// which outcome is the rarer, which no processor could predict. It is the
+// engine's innermost loop.
+func drawCounts(key stream.Key, p []float64, ask []rollout.Request, first, got []int) {
+	var group stream.Key
+	lastFirst, n := -1, -1
+	for i, a := range ask {
+		if first[i] != lastFirst || a.N != n { // seldom: a round mostly asks the same of all
+			lastFirst, n = first[i], a.N
+			group = groupKey(key, lastFirst, n)
+		}
+		if n > block {
+			got[i] = drawBlocks(group, a.X, n, p[a.X])
+			continue
+		}
+		got[i] = invert(group.Uniform(uint64(a.X)), n, p[a.X])
 	}
+}
+
+// drawBlocks draws a group of more than block rollouts, block by block.
+func drawBlocks(group stream.Key, x, n int, p float64) int {
 	s := 0
 	for first := 0; first < n; first += block {
-		s += invert(groupKey(key, first, block).Uniform(uint64(x)), min(block, n-first), p)
+		s += invert(groupKey(group, first, block).Uniform(uint64(x)), min(block, n-first), p)
 	}
 	return s
 }
 
-// invert returns the smallest c with P(Binomial(n, p) <= c) > v, n <= block,
-// for v in [0, 1). It searches from the nearer end, so that p = 0 and p = 1
-// need no case of their own.
+// invert returns a binomial count by inversion of v in [0, 1), n <= block.
 func invert(v float64, n int, p float64) int {
-	if p > 0.5 {
-		return n - search(v, n, 1-p)
+	q := max(p, 1-p) // of the commoner outcome
+	rare := 0
+	if f := power(q, n); v >= f {
+		rare = search(v, n, q, f)
 	}
-	return search(v, n, p)
+	common := n - rare
+	if p > 0.5 {
+		rare = common
+	}
+	return rare
 }
 
-// search is invert for p <= 1/2, by the recurrence of the probabilities.
-func search(v float64, n int, p float64) int {
-	q := 1 - p
-	f := power(q, n)
-	if v < f {
-		return 0
-	}
-	r := p / q
+// search returns the smallest c with P(Binomial(n, 1-q) <= c) > v >= f = q^n,
+// by the recurrence of the probabilities.
+func search(v float64, n int, q, f float64) int {
+	r := (1 - q) / q
 	row := &odds[n]
 	c := 0
 	for v >= f && c < n {

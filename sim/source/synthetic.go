@@ -75,17 +75,3 @@ func (s *Synthetic) Draw(_ context.Context, ask []rollout.Request, first, got, t
 	}
 	return nil
 }
-
-// drawCounts answers requests with binomial counts. Requests of one round
-// mostly share first and n, so their common key is derived once.
-func drawCounts(key stream.Key, p []float64, ask []rollout.Request, first, got []int) {
-	var group stream.Key
-	lastFirst, lastN := -1, -1
-	for i, a := range ask {
-		if first[i] != lastFirst || a.N != lastN {
-			lastFirst, lastN = first[i], a.N
-			group = groupKey(key, lastFirst, lastN)
-		}
-		got[i] = binomial(group, a.X, a.N, p[a.X])
-	}
-}

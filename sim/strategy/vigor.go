@@ -3,6 +3,7 @@ package strategy
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 
@@ -183,11 +184,10 @@ func (v *Vigor) cut(keep, levels int, r *rand.Rand) {
 
 // keepTied decides for the next of left tied prompts, of which keep stay.
 func (v *Vigor) keepTied(keep, left int, r *rand.Rand) bool {
-	if keep == 0 || keep == left {
+	if v.plan.Ties == schedule.TiesIndex || keep == 0 || keep == left {
 		return keep > 0
 	}
-	if v.plan.Ties == schedule.TiesIndex {
-		return true
-	}
-	return r.IntN(left) < keep
+	// A whole number below left, with a bias below left/2^64.
+	place, _ := bits.Mul64(r.Uint64(), uint64(left))
+	return place < uint64(keep)
 }
