@@ -26,11 +26,10 @@ func betaMean(f func(float64) float64, n, batch int, kinks []float64) float64 {
 		}
 	}
 	slices.Sort(edges)
-	moments := func(v float64) (weight, weighted float64) {
-		weight = density.at(v)
-		return weight, weight * f(v)
-	}
-	return integrateRatio(moments, slices.Compact(edges))
+	return integrateRatio(func(v float64) integrals {
+		weight := density.at(v)
+		return integrals{weight, weight * f(v)}
+	}, slices.Compact(edges))
 }
 
 // A betaDensity is proportional to v^a (1-v)^b with a >= 1 and b >= 0.
@@ -90,64 +89,77 @@ func topKinks(law distributions.VarianceLaw) []float64 {
 	return kinks
 }
 
-// A panel is a part of an integration range with the integrals of a weight
-// and of a weighted function over each of its halves.
-type panel struct {
-	low, high   float64
-	left, right integrals
-	err         float64 // the weighted integral over the whole panel against its halves
-}
-
+// integrals holds a weight and a weighted function, or their integrals.
 type integrals struct{ weight, weighted float64 }
 
-// The Gauss-Legendre rule of a panel, and the most panels that are split. A
-// kink that nobody announced costs one panel a binary digit of its place.
+func (s integrals) plus(t integrals, scale float64) integrals {
+	return integrals{s.weight + scale*t.weight, s.weighted + scale*t.weighted}
+}
+
+// A panel is a part of an integration range, integrated over its halves.
+type panel struct {
+	low, middle, high float64
+	left, right       integrals
+	err               float64 // the weighted integral over the whole panel against its halves
+}
+
+// The Gauss-Legendre rule of a panel, and the most splits. A kink that nobody
+// announced costs one split a binary digit of its place.
 const (
 	panelNodes = 16
-	maxPanels  = 400
+	maxSplits  = 400
 )
 
-// integrateRatio returns the integral of the second value of f over that of
-// the first, by splitting the panel with the largest error until the errors
+// A gauss integrates f by the Gauss-Legendre rule with nodes x on [0, 1].
+type gauss struct {
+	f    func(v float64) integrals
+	x, w []float64
+}
+
+func (g *gauss) integrate(low, high float64) (sum integrals) {
+	for i, x := range g.x {
+		sum = sum.plus(g.f(low+(high-low)*x), g.w[i]*(high-low))
+	}
+	return sum
+}
+
+// panel returns the panel from low to high, whose integral is known as whole.
+func (g *gauss) panel(low, high float64, whole integrals) panel {
+	middle := low + (high-low)/2
+	p := panel{low: low, middle: middle, high: high, left: g.integrate(low, middle), right: g.integrate(middle, high)}
+	p.err = math.Abs(p.left.weighted + p.right.weighted - whole.weighted)
+	return p
+}
+
+// integrateRatio returns the integral of f's weighted function over that of
+// its weight, by splitting the panel with the largest error until the errors
 // sum to less than 1e-12; the halves that are summed are better than that.
-func integrateRatio(f func(float64) (weight, weighted float64), edges []float64) float64 {
-	x, w := make([]float64, panelNodes), make([]float64, panelNodes)
-	quad.Legendre{}.FixedLocations(x, w, -1, 1)
-	integrate := func(low, high float64) (sum integrals) {
-		for i := range x {
-			weight, weighted := f(low + (high-low)*(1+x[i])/2)
-			sum.weight += w[i] * weight * (high - low) / 2
-			sum.weighted += w[i] * weighted * (high - low) / 2
-		}
-		return sum
-	}
-	split := func(low, high float64, whole integrals) panel {
-		middle := low + (high-low)/2
-		p := panel{low: low, high: high, left: integrate(low, middle), right: integrate(middle, high)}
-		p.err = math.Abs(p.left.weighted + p.right.weighted - whole.weighted)
-		return p
-	}
+func integrateRatio(f func(v float64) integrals, edges []float64) float64 {
+	g := gauss{f, make([]float64, panelNodes), make([]float64, panelNodes)}
+	quad.Legendre{}.FixedLocations(g.x, g.w, 0, 1)
 	var panels []panel
-	for i := 1; i < len(edges); i++ {
-		panels = append(panels, split(edges[i-1], edges[i], integrate(edges[i-1], edges[i])))
+	for i, low := range edges[:len(edges)-1] {
+		panels = append(panels, g.panel(low, edges[i+1], g.integrate(low, edges[i+1])))
 	}
-	for {
-		var total integrals
-		worst, errors := 0, 0.0
-		for i, p := range panels {
-			total.weight += p.left.weight + p.right.weight
-			total.weighted += p.left.weighted + p.right.weighted
-			errors += p.err
-			if p.err > panels[worst].err {
-				worst = i
-			}
-		}
-		if !(errors > 1e-12*math.Abs(total.weighted)) || len(panels) >= maxPanels {
+	for splits := 0; ; splits++ {
+		total, err, worst := sumPanels(panels)
+		if !(err > 1e-12*math.Abs(total.weighted)) || splits == maxSplits {
 			return total.weighted / total.weight
 		}
 		p := panels[worst]
-		middle := p.low + (p.high-p.low)/2
-		panels[worst] = split(p.low, middle, p.left)
-		panels = append(panels, split(middle, p.high, p.right))
+		panels[worst] = g.panel(p.low, p.middle, p.left)
+		panels = append(panels, g.panel(p.middle, p.high, p.right))
 	}
+}
+
+// sumPanels adds up integrals and errors, and finds the largest error.
+func sumPanels(panels []panel) (total integrals, err float64, worst int) {
+	for i, p := range panels {
+		total = total.plus(p.left, 1).plus(p.right, 1)
+		err += p.err
+		if p.err > panels[worst].err {
+			worst = i
+		}
+	}
+	return total, err, worst
 }

@@ -99,12 +99,12 @@ func EtaFiniteBatch(law distributions.VarianceLaw, v schedule.Vigor, batch int) 
 
 // finiteTopMean returns M(n), remembering the last n: cuts soon reach 1.
 func finiteTopMean(law distributions.VarianceLaw, batch int) func(n int) float64 {
-	compute := func(n int) float64 {
-		kinks := topKinks(law)
-		return betaMean(func(q float64) float64 { return topMean(law, q) }, n, batch, kinks)
-	}
+	var compute func(n int) float64
 	if pareto, ok := law.(paretoLaw); ok && math.IsInf(law.QuantileU(1), 1) {
 		compute = func(n int) float64 { return paretoTopMean(pareto.Shape(), n, batch) }
+	} else {
+		top, kinks := func(q float64) float64 { return topMean(law, q) }, topKinks(law)
+		compute = func(n int) float64 { return betaMean(top, n, batch, kinks) }
 	}
 	last, value := 0, 0.0
 	return func(n int) float64 {
