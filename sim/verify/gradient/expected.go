@@ -27,7 +27,7 @@ func (s *state) expect(rewards []float64, jacobian float64) expectation {
 		d := rewards[o] - v
 		variance += prob[o] * d * d
 		for _, cell := range path {
-			floats.AddScaled(grad, prob[o]*d*d, s.cellScore(cell))
+			floats.AddScaled(grad, prob[o]*d, s.cellScore(cell))
 		}
 	}
 	return expectation{
