@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -226,7 +227,7 @@ func (c *comparison) addPrompts(g *output.Grid, name string) {
 	row, exists, level := []string{""}, false, 0.0
 	for i := range c.Strategies {
 		p := figure(named(&c.Strategies[i], name)).Prompts
-		if p == nil || !(p.High > p.Low) {
+		if p == nil || !(p.High-p.Low > 1e-9*math.Abs(p.High)) { // a constant
 			row = append(row, "")
 			continue
 		}
@@ -314,8 +315,5 @@ func (c *comparison) notes(t *output.Text) {
 				t.Note("", fmt.Sprintf("%s of %s may not be trusted: %s; the exact figure is %s.", f.Name, s.Strategy, e.Untrusted, exact))
 			}
 		}
-	}
-	for _, w := range c.warnings {
-		t.Note("note: ", w)
 	}
 }

@@ -1,10 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -13,17 +22,24 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"vigorlab": main})
 }
 
-// TestScripts runs testdata/script: every command, every error that a user can
-// make.
+// TestScripts runs testdata/script: every command, and every error that a user
+// can make.
 func TestScripts(t *testing.T) {
+	folder := sharedFolder(t)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("SHARED", sharedFolder(t))
+			e.Setenv("SHARED", folder)
 			return nil
 		},
-		Cmds:      scriptCommands,
-		Condition: scriptCondition,
+		Condition: condition(folder),
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":     exits,
+			"refused":   refused,
+			"interrupt": interrupt,
+			"smalldisk": smallDisk,
+			"full":      full,
+		},
 	})
 }
 
@@ -44,8 +60,178 @@ func sharedFolder(t *testing.T) string {
 	return path
 }
 
-// firstLine returns the text up to the first newline.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
+// condition answers [shared], [mount] and [devfull]: what a script needs and a
+// machine may lack. Where skipping is forbidden, lacking it is an error.
+func condition(shared string) func(string) (bool, error) {
+	return func(name string) (bool, error) {
+		var ok bool
+		switch name {
+		case "shared":
+			ok = shared != ""
+		case "mount":
+			ok = canMount()
+		case "devfull":
+			_, err := os.Stat("/dev/full")
+			ok = err == nil
+		default:
+			return false, fmt.Errorf("unknown condition %q", name)
+		}
+		if !ok && os.Getenv("VIGORLAB_NO_SKIP") == "1" {
+			return false, fmt.Errorf("%s is not here, and VIGORLAB_NO_SKIP=1 forbids skipping", name)
+		}
+		return ok, nil
+	}
 }
+
+// canMount reports whether this process may mount a file system.
+func canMount() bool {
+	dir, err := os.MkdirTemp("", "vigorlab-mount")
+	if err != nil {
+		return false
+	}
+	defer os.RemoveAll(dir)
+	if mount(dir, "64k") != nil {
+		return false
+	}
+	return unmount(dir) == nil
+}
+
+func mount(dir, size string) error {
+	return exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).Run()
+}
+
+func unmount(dir string) error { return exec.Command("umount", dir).Run() }
+
+// exits runs a program and checks its exit code.
+//
+//	exits CODE PROGRAM ARG...
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if got := exitCode(ts, ts.Exec(args[1], args[2:]...)); got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// exitCode returns the exit code that a program's error tells.
+func exitCode(ts *testscript.TestScript, err error) int {
+	var exit *exec.ExitError
+	if err == nil {
+		return exitDone
+	}
+	if !errors.As(err, &exit) {
+		ts.Fatalf("%v", err)
+	}
+	return exit.ExitCode()
+}
+
+// refused runs vigorlab and checks that it refuses its input: exit code 2,
+// nothing on standard output, complaints and hints alone on standard error,
+// and no file more than before.
+//
+//	refused ARG...
+func refused(ts *testscript.TestScript, _ bool, args []string) {
+	before := files(ts)
+	if got := exitCode(ts, ts.Exec("vigorlab", args...)); got != exitUsage {
+		ts.Fatalf("exit code %d, want %d", got, exitUsage)
+	}
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("standard output is not empty: %q", out)
+	}
+	for line := range strings.Lines(ts.ReadFile("stderr")) {
+		if !strings.HasPrefix(line, "vigorlab: ") && !strings.HasPrefix(line, "hint: ") {
+			ts.Fatalf("neither complaint nor hint: %q", line)
+		}
+	}
+	if after := files(ts); !slices.Equal(before, after) {
+		ts.Fatalf("files changed from %q to %q", before, after)
+	}
+}
+
+// files lists everything below the working directory of the script.
+func files(ts *testscript.TestScript) []string {
+	var names []string
+	root := ts.MkAbs(".")
+	ts.Check(filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	}))
+	return names
+}
+
+// interrupt starts vigorlab, waits until a run directory is being written,
+// sends SIGINT, and checks that the program ends within a second with exit
+// code 130.
+//
+//	interrupt DIR ARG...
+func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: interrupt DIR ARG...")
+	}
+	cmd := exec.Command("vigorlab", args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	ts.Check(cmd.Start())
+	waitForRun(ts, args[0])
+	sent := time.Now()
+	ts.Check(cmd.Process.Signal(syscall.SIGINT))
+	code := exitCode(ts, cmd.Wait())
+	if elapsed := time.Since(sent); elapsed > time.Second {
+		ts.Fatalf("ended %v after the interrupt, want at most a second", elapsed)
+	}
+	if code != exitInterrupted {
+		ts.Fatalf("exit code %d, want %d; standard error: %s", code, exitInterrupted, &stderr)
+	}
+}
+
+// waitForRun waits until run.json stands in dir or in a temporary directory
+// that will become it.
+func waitForRun(ts *testscript.TestScript, dir string) {
+	pattern := []string{
+		filepath.Join(ts.MkAbs(dir), "run.json"),
+		filepath.Join(filepath.Dir(ts.MkAbs(dir)), "."+filepath.Base(dir)+".tmp-*", "run.json"),
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for _, p := range pattern {
+			if found, _ := filepath.Glob(p); len(found) > 0 {
+				time.Sleep(100 * time.Millisecond) // into the computation
+				return
+			}
+		}
+	}
+	ts.Fatalf("no run began in %s", dir)
+}
+
+// smallDisk mounts a file system of SIZE at DIR until the script ends.
+//
+//	smalldisk DIR SIZE
+func smallDisk(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: smalldisk DIR SIZE")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o777))
+	ts.Check(mount(dir, args[1]))
+	ts.Defer(func() { ts.Check(unmount(dir)) })
+}
+
+// full runs vigorlab with /dev/full as its standard output and checks that it
+// fails with exit code 1.
+//
+//	full ARG...
+func full(ts *testscript.TestScript, _ bool, args []string) {
+	device, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	ts.Check(err)
+	defer device.Close()
+	cmd := exec.Command("vigorlab", args...)
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), device, &stderr
+	if code := exitCode(ts, cmd.Run()); code != exitFailed || !strings.Contains(stderr.String(), "no space left") {
+		ts.Fatalf("exit code %d with %q, want %d for a full disk", code, &stderr, exitFailed)
+	}
+}
+

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +15,7 @@ import (
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/distributions"
 	"vigorlab/distributions/spec"
+	"vigorlab/distributions/table"
 	"vigorlab/sim"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/source"
@@ -106,6 +110,7 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 	}
 	strategies := f.parseStrategies()
 	f.startable(strategies, f.batch)
+	f.checkEmit(population)
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -135,6 +140,9 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 		})
 		if err != nil {
 			return f.input(err, "--population "+population.Spec)
+		}
+		if err := f.emit(ctx, population, strategies); err != nil {
+			return err
 		}
 		return c.save(ctx, d)
 	})
@@ -174,8 +182,51 @@ func (f *simulateFlags) simulate(ctx context.Context, p spec.Population, strateg
 		}
 		return r, addExact(r, p.Variance, strategies)
 	}
-	newSource := func() (rollout.TruthSource, error) { return source.NewSynthetic(p.Law, p.Lengths, f.batch) }
-	return sim.Run(ctx, cfg, newSource, makers(strategies))
+	return sim.Run(ctx, cfg, f.newSource(p), makers(strategies))
+}
+
+// newSource returns what makes each worker its own source.
+func (f *simulateFlags) newSource(p spec.Population) sim.NewSource {
+	return func() (rollout.TruthSource, error) { return source.NewSynthetic(p.Law, p.Lengths, f.batch) }
+}
+
+// checkEmit records what stands against writing the table of --emit-table.
+func (f *simulateFlags) checkEmit(p spec.Population) {
+	if f.emitTable == "" {
+		return
+	}
+	if p.Variance != nil && p.Law == nil {
+		f.addf("--emit-table: --population %s has no rewards to write", p.Spec)
+	}
+	if _, err := os.Stat(f.emitTable); err == nil && !f.force {
+		f.addf("--emit-table %s exists", f.emitTable)
+		f.hint("name another file, or replace this one with --force")
+	}
+}
+
+// emit writes the first batch under the first strategy as a table.
+func (f *simulateFlags) emit(ctx context.Context, p spec.Population, strategies []strategy.Strategy) error {
+	if f.emitTable == "" {
+		return nil
+	}
+	batch, err := await(ctx, func() (*rollout.Batch, error) {
+		return sim.Outcomes(ctx, f.config(p.Spec, &progress.Bar{}), f.newSource(p), makers(strategies)[0])
+	})
+	if err != nil {
+		return err
+	}
+	t := table.Table{Name: f.emitTable, HasTokens: batch.Tokens != nil}
+	for x, n := range batch.N {
+		row := table.Row{PromptID: strconv.Itoa(x), N: n, S: batch.S[x]}
+		if t.HasTokens {
+			row.Tokens = float64(batch.Tokens[x]) / float64(n)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if err := rundir.WriteFile(f.emitTable, t.Write); err != nil {
+		return fmt.Errorf("--emit-table: %w", err)
+	}
+	return nil
 }
 
 // addExact puts the exact eta beside those that may not be trusted.
@@ -198,7 +249,8 @@ func addExact(r *sim.Result, law distributions.VarianceLaw, strategies []strateg
 // input turns an engine's complaint about what it was given into a usage
 // error under what the user typed.
 func (f *comparing) input(err error, subject string) error {
-	if !errors.Is(err, rollout.ErrNoRewards) {
+	var short *source.ShortError
+	if !errors.Is(err, rollout.ErrNoRewards) && !errors.As(err, &short) {
 		return err
 	}
 	f.add(subject, err)

@@ -90,7 +90,7 @@ func singlePrompt(strategies []strategy.Strategy, batch int) []string {
 		if round, ok := v.Plan().OnePrompt(batch); ok {
 			warnings = append(warnings, fmt.Sprintf(
 				"%s: round %d of %d starts with a single prompt of the batch of %d, from there on a cut cuts nothing",
-				s.Spec(), round, v.Plan().Rounds, batch))
+				shortSpec(s.Spec()), round, v.Plan().Rounds, batch))
 		}
 	}
 	return warnings

@@ -68,6 +68,7 @@ func (f *theoryFlags) run(ctx context.Context, a *app) error {
 	line.add("strategy", s.Spec())
 	line.add("batch", f.batch)
 	line.add("frontier", f.frontier)
+	line.add("seed", f.seed)
 	record, err := f.record(a, "theory", line, output.Object{
 		{Key: "population", Value: population.Spec},
 		{Key: "strategy", Value: s.Spec()},
@@ -418,9 +419,6 @@ func (p *prediction) notes(t *output.Text) {
 	for _, line := range p.absent() {
 		t.Note(output.Absent+"  ", line)
 	}
-	for _, w := range p.warnings {
-		t.Note("note: ", w)
-	}
 }
 
 // absent says in words which figures do not exist and why, a line a reason.
@@ -472,7 +470,7 @@ func (p *prediction) save(ctx context.Context, d *rundir.Dir) error {
 }
 
 // roundsDrawn is the number of rounds up to which the figure follows eta.
-const roundsDrawn = 8
+const roundsDrawn = 6
 
 // drawings returns the speedup against rounds for this population; fixed
 // groups have none.
@@ -482,7 +480,7 @@ func (p *prediction) drawings() ([]drawing, error) {
 	}
 	data := plots.SpeedupData{Exponent: theory.Exponents()[0].Name}
 	family := plots.Family{Label: p.population}
-	for rounds := 1; rounds <= max(roundsDrawn, min(p.input.Vigor.Rounds, 2*roundsDrawn)); rounds++ {
+	for rounds := 1; rounds <= max(roundsDrawn, min(p.input.Vigor.Rounds, roundsDrawn+2)); rounds++ {
 		in := p.input
 		plan := *p.input.Vigor
 		plan.Rounds = rounds
