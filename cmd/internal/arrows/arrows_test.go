@@ -29,6 +29,7 @@ var arrows = []struct{ pkg, may string }{
 	{"distributions", ""},
 	{"distributions/spec", "distributions distributions/table"},
 	{"distributions/table", "distributions"},
+	{"distributions/lawtest", "distributions"},
 
 	{"sim/schedule", ""}, // whole numbers only, so that theory and sim/strategy can share it
 	{"sim/stream", ""},   // seeding
@@ -37,7 +38,8 @@ var arrows = []struct{ pkg, may string }{
 
 	{"sim/rollout", "distributions sim/stream"},
 	{"sim/source", "distributions distributions/table sim/rollout sim/stream"},
-	{"sim/strategy", "distributions/spec sim/rollout sim/schedule"},
+	{"sim/strategy", "distributions distributions/spec sim/rollout sim/schedule"},
+	{"sim/strategy/strategytest", "sim/rollout sim/strategy"},
 	{"sim/advantage", "sim/rollout"},
 
 	{"sim", "distributions sim/rollout sim/source sim/strategy sim/advantage sim/schedule sim/stream"},
