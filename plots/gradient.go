@@ -123,30 +123,39 @@ func onLogAxes(cases []Point, bounds span, n *notes) []Point {
 	return kept
 }
 
-// tightnessPanel draws the distribution of norm over bound. It ends at 1, or
-// where a bound is broken at 2, and the last bar holds what lies beyond.
-func tightnessPanel(cases []Point, bound string) *panel {
-	p := &panel{tall: 1.45 * vg.Inch, share: 0.48}
-	end := 1.0
-	var tight []float64
+// tightness returns the shares of cases by norm over bound, in bins of 1/20. It
+// ends at 1, or where a bound is broken at 2, and the last bin holds what lies
+// beyond. Cases with bound zero have none.
+func tightness(cases []Point) []float64 {
+	bins, n := tightBins, 0.0
 	for _, c := range cases {
 		if c.X > 0 {
-			tight = append(tight, c.Y/c.X)
-		}
-		if c.X > 0 && c.Y > c.X*(1+rounding) {
-			end = 2
+			n++
+			if c.Y > c.X*(1+rounding) {
+				bins = 2 * tightBins
+			}
 		}
 	}
-	shares := make([]float64, int(end*tightBins))
-	for _, t := range tight {
-		bin := math.Max(0, math.Min(float64(len(shares)-1), math.Floor(t*tightBins)))
-		if end == 2 && bin == tightBins && t <= 1+rounding {
-			bin-- // rounding does not break a bound
+	shares := make([]float64, bins)
+	for _, c := range cases {
+		if !(c.X > 0) {
+			continue
 		}
-		shares[int(bin)] += 1 / float64(len(tight))
+		last := bins - 1
+		if c.Y <= c.X*(1+rounding) {
+			last = tightBins - 1
+		}
+		shares[int(math.Max(0, math.Min(float64(last), c.Y/c.X*tightBins)))] += 1 / n
 	}
-	top := span{0, 0}.with(shares...)
-	p.setPlot("tightness ||grad L||/("+bound+")", "share of cases", span{0, end}, top.padded(0, 0.06))
+	return shares
+}
+
+// tightnessPanel draws the distribution of norm over bound.
+func tightnessPanel(cases []Point, bound string) *panel {
+	p := &panel{tall: 1.45 * vg.Inch, share: 0.48}
+	shares := tightness(cases)
+	end := float64(len(shares)) / tightBins
+	p.setPlot("tightness ||grad L||/("+bound+")", "share of cases", span{0, end}, span{0, 0}.with(shares...).padded(0, 0.06))
 	p.plot.X.Padding = 0
 	p.plot.Add(grid{}, steps{shares})
 	if end > 1 {

@@ -18,7 +18,7 @@ func fillKey(key []sample, width vg.Length) [][]sample {
 	var rows [][]sample
 	var used vg.Length
 	for _, s := range key {
-		s.text = labelRuler(sans(tickSize)).elide(s.text, width-s.room-keySkip)
+		s.text = labelRuler(sans(tickSize)).elide(s.text, width-s.room)
 		w := keyWidth(s)
 		if len(rows) == 0 || used+keyGap+w > width {
 			rows, used = append(rows, nil), -keyGap
@@ -30,7 +30,7 @@ func fillKey(key []sample, width vg.Length) [][]sample {
 }
 
 func keyWidth(s sample) vg.Length {
-	return s.room + keySkip + textWidth(sans(tickSize), s.text)
+	return s.room + textWidth(sans(tickSize), s.text)
 }
 
 // drawKey writes the rows at the top of c, from left on where they fit.
@@ -47,25 +47,30 @@ func drawKey(c draw.Canvas, rows [][]sample, left vg.Length) {
 				Min: vg.Point{X: x, Y: y - keyRow/2},
 				Max: vg.Point{X: x + s.room, Y: y + keyRow/2},
 			})
-			drawBlock(c, sans(tickSize), black, x+s.room+keySkip, y, 0, []string{s.text})
+			drawBlock(c, sans(tickSize), black, x+s.room, y, 0, []string{s.text})
 			x += keyWidth(s) + keyGap
 		}
 	}
 }
 
+// textSample is words alone.
+func textSample(text string) sample {
+	return sample{text, 0, func(draw.Canvas, vg.Rectangle) {}}
+}
+
 // lineSample shows a line style.
 func lineSample(text string, style draw.LineStyle) sample {
-	return sample{text, keyLine, func(c draw.Canvas, box vg.Rectangle) {
+	return sample{text, keyLine + keySkip, func(c draw.Canvas, box vg.Rectangle) {
 		y := (box.Min.Y + box.Max.Y) / 2
-		c.StrokeLine2(style, box.Min.X, y, box.Max.X, y)
+		c.StrokeLine2(style, box.Min.X, y, box.Min.X+keyLine, y)
 	}}
 }
 
 // dotSample shows a mark; arm is half the interval that it bears.
 func dotSample(text string, m mark, arm vg.Point) sample {
 	room := max(keyDot, 2*arm.X+1)
-	return sample{text, room, func(c draw.Canvas, box vg.Rectangle) {
-		at := vg.Point{X: (box.Min.X + box.Max.X) / 2, Y: (box.Min.Y + box.Max.Y) / 2}
+	return sample{text, room + keySkip, func(c draw.Canvas, box vg.Rectangle) {
+		at := vg.Point{X: box.Min.X + room/2, Y: (box.Min.Y + box.Max.Y) / 2}
 		if arm != (vg.Point{}) {
 			m.interval(c, at, at.Sub(arm), at.Add(arm), false)
 		}
@@ -76,7 +81,7 @@ func dotSample(text string, m mark, arm vg.Point) sample {
 // fillSample shows the colours of areas, side by side.
 func fillSample(text string, fills ...color.RGBA) sample {
 	room := keyFill * vg.Length(1+0.5*float64(len(fills)-1))
-	return sample{text, room, func(c draw.Canvas, box vg.Rectangle) {
+	return sample{text, room + keySkip, func(c draw.Canvas, box vg.Rectangle) {
 		w := room / vg.Length(len(fills))
 		for i, f := range fills {
 			x := box.Min.X + w*vg.Length(i)

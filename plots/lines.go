@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"math"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -13,7 +14,7 @@ type chart struct {
 	title    string
 	xTitle   string
 	yTitle   string
-	families []Family
+	families []Family // their points in the order of X
 	cap      []Point
 	capName  string
 	x, y     axis
@@ -21,13 +22,21 @@ type chart struct {
 	xRange   span      // of the axis; empty: that of the data
 }
 
-// A trace is the cleaned points of one family and kind.
+// A trace is the cleaned points of one family and kind, and their look.
 type trace struct {
 	family int
 	kind   kind
 	runs   [][]Point
 	zeros  []Point // not on the logarithmic axis
+
+	series int            // whose ink and mark it has
+	name   string         // its direct label
+	line   draw.LineStyle // unless points stand alone
+	shift  vg.Length      // of points
 }
+
+// sampled reports whether the trace is points, not a curve.
+func (t trace) sampled() bool { return t.kind == monteCarlo }
 
 // last returns the last point, on the axis where there is one.
 func (t trace) last() Point {
@@ -44,67 +53,89 @@ func (ch chart) figure() (Figure, error) {
 	if len(ch.families) > maxSeries {
 		return Figure{}, fmt.Errorf("plots: %s: %d series, want [1, %d]", ch.what, len(ch.families), maxSeries)
 	}
-	traces, names := ch.traces(&f.notes)
+	traces := ch.traces(&f.notes)
 	if len(traces) == 0 {
 		return Figure{}, fmt.Errorf("plots: %s: no finite point to draw", ch.what)
 	}
-	xs, ys := ch.spans(traces)
 	caps := f.notes.runs(ch.capName, ch.cap)
-	above := false
-	for _, run := range caps {
-		for _, p := range run {
-			above = above || p.Y > ys.max+0.3*(ys.max-ys.min)
-		}
-	}
-	if !above {
-		for _, run := range caps {
-			for _, p := range run {
-				ys = ys.with(p.Y)
-			}
-		}
-	}
+	x, y := ch.ranges(traces, caps)
 	p := &panel{x: ch.x, y: ch.y, tall: 2.35 * vg.Inch}
-	if ch.y.log {
-		ys = ys.paddedLog(0.06)
-	} else {
-		ys = ys.padded(0, 0.05)
-	}
-	if !ch.xRange.empty() {
-		xs = ch.xRange
-	} else {
-		pad := 0.0
-		if ch.x.integer {
-			pad = 0.015 // points at the first and the last round stand aside
-		}
-		xs = xs.padded(pad, pad)
-	}
-	p.setPlot(f.notes.clean(ch.xTitle), f.notes.clean(ch.yTitle), xs, ys)
+	p.setPlot(f.notes.clean(ch.xTitle), f.notes.clean(ch.yTitle), x, y)
 	p.plot.Add(grid{})
-	ch.addCap(p, caps, ys)
-	ch.addTraces(p, traces, names)
+	ch.addCap(p, caps, y)
+	addTraces(p, traces)
+	p.key = ch.key(traces, &f.notes)
 	f.panels = []*panel{p}
 	return f, nil
 }
 
-// traces cleans the points and the labels.
-func (ch chart) traces(n *notes) (ts []trace, names []string) {
+// traces cleans the points and the labels and gives each trace its look: with
+// one family the kinds have the colours and the labels, with more the families.
+func (ch chart) traces(n *notes) []trace {
+	var ts []trace
 	for i, fam := range ch.families {
-		names = append(names, n.clean(fam.Label))
+		name := n.clean(fam.Label)
 		for k := range kinds {
-			k := kind(k)
-			t := trace{family: i, kind: k, runs: n.runs(names[i]+", "+kinds[k].name, fam.of(k))}
+			t := trace{family: i, kind: kind(k), series: i, name: name}
+			what := name + ", " + kinds[k].name
+			t.runs = n.runs(what, ch.inRange(what, fam.of(kind(k)), n))
 			if ch.y.log {
 				t.runs, t.zeros = positive(t.runs)
 			}
 			if len(t.zeros) > 0 {
-				n.add("%s, %s: %d points are zero, drawn as ▽ at the foot of the logarithmic axis", names[i], kinds[k].name, len(t.zeros))
+				n.add("%s: %d points are zero, drawn as hollow triangles at the foot of the logarithmic axis", what, len(t.zeros))
 			}
 			if len(t.runs)+len(t.zeros) > 0 {
 				ts = append(ts, t)
 			}
 		}
 	}
-	return ts, names
+	dashed := countKinds(ts, trace.curve) > 1
+	for i := range ts {
+		t := &ts[i]
+		if len(ch.families) == 1 {
+			t.series = int(t.kind)
+			if len(ts) > 1 {
+				t.name = kinds[t.kind].name
+			}
+		}
+		t.shift = aside(t.family, len(ch.families))
+		t.line = draw.LineStyle{Color: inkOf(t.series).mark, Width: lineWidth}
+		if dashed {
+			t.line.Dashes = kinds[t.kind].dashes
+		}
+	}
+	return ts
+}
+
+func (t trace) curve() bool { return !t.sampled() }
+
+// countKinds counts the kinds of the traces that are as asked.
+func countKinds(ts []trace, as func(trace) bool) int {
+	seen := map[kind]bool{}
+	for _, t := range ts {
+		if as(t) {
+			seen[t.kind] = true
+		}
+	}
+	return len(seen)
+}
+
+// inRange drops points beside an axis of fixed range.
+func (ch chart) inRange(what string, points []Point, n *notes) []Point {
+	if ch.xRange.empty() {
+		return points
+	}
+	var in []Point
+	for _, p := range points {
+		if !(p.X < ch.xRange.min || p.X > ch.xRange.max) {
+			in = append(in, p)
+		}
+	}
+	if d := len(points) - len(in); d > 0 {
+		n.add("%s: %d of %d points dropped (outside [%g, %g])", what, d, len(points), ch.xRange.min, ch.xRange.max)
+	}
+	return in
 }
 
 // positive splits runs at points that a logarithmic axis cannot show.
@@ -128,36 +159,58 @@ func positive(runs [][]Point) (above [][]Point, zeros []Point) {
 	return above, zeros
 }
 
-func (ch chart) spans(ts []trace) (x, y span) {
-	x, y = emptySpan(), emptySpan()
+// ranges returns the ranges of the axes. A cap that would take much of the
+// height stays out, as long as a part of it is seen.
+func (ch chart) ranges(ts []trace, caps [][]Point) (x, y span) {
+	x, y = emptySpan(), emptySpan().with(ch.include...)
 	for _, t := range ts {
 		for _, p := range t.zeros {
 			x = x.with(p.X)
 		}
 		for _, run := range t.runs {
 			for _, p := range run {
-				x, y = x.with(p.X), y.with(p.Y)
-				if p.hasInterval() {
-					y = y.with(p.High)
-					if !ch.y.log || p.Low > 0 {
-						y = y.with(p.Low)
-					}
+				x, y = x.with(p.X), y.with(p.Y, p.High)
+				if !ch.y.log || p.Low > 0 {
+					y = y.with(p.Low)
 				}
 			}
 		}
 	}
-	return x, y.with(ch.include...)
+	top := emptySpan()
+	for _, run := range caps {
+		for _, p := range run {
+			x, top = x.with(p.X), top.with(p.Y)
+		}
+	}
+	if !(top.min <= y.max && top.max > y.max+0.3*(y.max-y.min)) && !top.empty() {
+		y = y.with(top.min, top.max)
+	}
+	switch {
+	case ch.y.log:
+		y = y.paddedLog(0.06)
+	default:
+		y = y.padded(0, 0.05)
+	}
+	switch {
+	case !ch.xRange.empty():
+		x = ch.xRange
+	case ch.x.integer:
+		x = x.padded(0.015, 0.015) // points of the first and last round stand aside
+	default:
+		x = x.padded(0, 0)
+	}
+	return x, y
 }
 
 // addCap draws the cap as a thin grey line, labelled at its end or, where it
 // leaves the plot, above it.
-func (ch chart) addCap(p *panel, caps [][]Point, ys span) {
+func (ch chart) addCap(p *panel, caps [][]Point, y span) {
 	for i, run := range caps {
 		p.plot.Add(curve{run, draw.LineStyle{Color: boundGrey, Width: boundWidth}})
 		if i != len(caps)-1 {
 			continue
 		}
-		if last := run[len(run)-1]; last.Y > ys.max {
+		if last := run[len(run)-1]; last.Y > y.max {
 			p.exits = append(p.exits, exit{ch.capName, run, boundInk})
 		} else {
 			p.ends = append(p.ends, end{ch.capName, last.X, last.Y, boundInk})
@@ -165,107 +218,73 @@ func (ch chart) addCap(p *panel, caps [][]Point, ys span) {
 	}
 }
 
-// addTraces draws bands first, then curves, then points. With one family the
-// kinds have the colours and the labels; with more, the families have them and
-// a key tells the kinds.
-func (ch chart) addTraces(p *panel, ts []trace, names []string) {
-	single := len(ch.families) == 1
-	curveKinds, used := 0, [len(kinds)]bool{}
+// addTraces draws bands first, then curves, then points, and labels the first
+// trace of each series.
+func addTraces(p *panel, ts []trace) {
+	curved, labelled := map[int]bool{}, map[int]bool{}
 	for _, t := range ts {
-		if !used[t.kind] && t.kind != monteCarlo {
-			curveKinds++
+		for _, run := range t.runs {
+			if t.curve() {
+				p.plot.Add(band{run, tint(inkOf(t.series).mark, 0.2)})
+			}
 		}
-		used[t.kind] = true
-	}
-	series := func(t trace) int {
-		if single {
-			return int(t.kind)
+		curved[t.family] = curved[t.family] || t.curve()
+		if last := t.last(); !labelled[t.series] && t.name != "" {
+			p.ends = append(p.ends, end{t.name, last.X, last.Y, inkOf(t.series)})
 		}
-		return t.family
-	}
-	style := func(k kind) draw.LineStyle {
-		s := draw.LineStyle{Width: lineWidth}
-		if curveKinds > 1 {
-			s.Dashes = kinds[k].dashes
-		}
-		return s
+		labelled[t.series] = true
 	}
 	for _, t := range ts {
 		for _, run := range t.runs {
-			if t.kind != monteCarlo {
-				p.plot.Add(band{run, tint(inkOf(series(t)).mark, 0.2)})
+			switch {
+			case t.curve():
+				p.plot.Add(curve{run, t.line})
+			case !curved[t.family]: // points alone: guide the eye
+				p.plot.Add(curve{run, draw.LineStyle{Color: tint(inkOf(t.series).mark, 0.45), Width: hairWidth}})
 			}
 		}
 	}
 	for _, t := range ts {
 		for _, run := range t.runs {
-			if t.kind != monteCarlo {
-				s := style(t.kind)
-				s.Color = inkOf(series(t)).mark
-				p.plot.Add(curve{run, s})
+			if t.sampled() {
+				p.plot.Add(dots{run, mark{color: inkOf(t.series).mark, shape: shapeOf(t.series)}, t.shift})
 			}
 		}
+		p.plot.Add(zeros{t.zeros, inkOf(t.series).mark, t.shift})
 	}
-	for _, t := range ts {
-		for _, run := range t.runs {
-			if t.kind == monteCarlo {
-				p.plot.Add(dots{
-					points: run,
-					mark:   mark{color: inkOf(series(t)).mark, shape: shapeOf(series(t))},
-					shift:  aside(t.family, len(ch.families)),
-				})
+}
+
+// key tells the kinds, or names the only family whose kinds have labels.
+func (ch chart) key(ts []trace, n *notes) []sample {
+	if len(ch.families) == 1 {
+		if name := n.clean(ch.families[0].Label); name != "" && len(ts) > 1 {
+			return []sample{textSample(name)}
+		}
+		return nil
+	}
+	if countKinds(ts, func(trace) bool { return true }) < 2 {
+		return nil
+	}
+	var key []sample
+	for k := range kinds {
+		for _, t := range ts {
+			if t.kind != kind(k) {
+				continue
 			}
+			if t.sampled() {
+				key = append(key, dotSample(kinds[k].name, mark{color: axisGrey, shape: draw.CircleGlyph{}}, vg.Point{Y: 4}))
+			} else {
+				t.line.Color = axisGrey
+				key = append(key, lineSample(kinds[k].name, t.line))
+			}
+			break
 		}
 	}
-	for _, t := range ts {
-		p.plot.Add(zeros{t.zeros, inkOf(series(t)).mark, aside(t.family, len(ch.families))})
-	}
-	ch.label(p, ts, names, single, series)
-	if single {
-		return
-	}
-	for k, on := range used {
-		switch {
-		case !on || curveKinds+btoi(used[monteCarlo]) < 2:
-		case kind(k) == monteCarlo:
-			p.key = append(p.key, dotSample(kinds[k].name, mark{color: axisGrey, shape: draw.CircleGlyph{}}, vg.Point{Y: 4}))
-		default:
-			s := style(kind(k))
-			s.Color = axisGrey
-			p.key = append(p.key, lineSample(kinds[k].name, s))
-		}
-	}
+	return key
 }
 
 // aside parts the points that families have at the same x.
 func aside(i, n int) vg.Length {
-	step := min(2.2, 9/vg.Length(n))
-	return step * (vg.Length(i) - vg.Length(n-1)/2)
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// label names each family, or each kind of the only family, at its right end.
-func (ch chart) label(p *panel, ts []trace, names []string, single bool, series func(trace) int) {
-	done := map[int]bool{}
-	for _, t := range ts {
-		if done[series(t)] {
-			continue
-		}
-		done[series(t)] = true
-		name := names[t.family]
-		if single {
-			name = kinds[t.kind].name
-		}
-		if name == "" {
-			continue
-		}
-		last := t.last()
-		p.ends = append(p.ends, end{name, last.X, last.Y, inkOf(series(t))})
-	}
+	step := math.Min(2.2, 9/float64(n))
+	return vg.Length(step * (float64(i) - float64(n-1)/2))
 }

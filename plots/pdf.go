@@ -7,8 +7,6 @@ import (
 	"image"
 	"image/color"
 	"math"
-	"regexp"
-	"strconv"
 
 	"github.com/tdewolff/canvas"
 	"github.com/tdewolff/canvas/renderers/pdf"
@@ -32,7 +30,7 @@ func renderPDF(fig Figure, w, h vg.Length) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plots: PDF: %w", err)
 	}
-	return undate(buf.Bytes())
+	return timeless(buf.Bytes())
 }
 
 // A pdfPage lets gonum draw on a PDF page of package canvas. (The adapter that
@@ -134,39 +132,4 @@ func (p *pdfPage) FillString(f font.Face, at vg.Point, s string) {
 // DrawImage is not needed: no figure holds pixels.
 func (p *pdfPage) DrawImage(vg.Rectangle, image.Image) {
 	p.fail(errors.New("images are not supported"))
-}
-
-var (
-	creationDate = regexp.MustCompile(`/CreationDate\(D:[0-9Z+-]*\)`)
-	xrefTable    = regexp.MustCompile(`\nxref\n0 [0-9]+\n(?:[0-9]{10} [0-9]{5} [nf] \n)+`)
-	xrefEntry    = regexp.MustCompile(`[0-9]{10} [0-9]{5} n`)
-	startXref    = regexp.MustCompile(`\nstartxref\n([0-9]+)\n%%EOF\n?$`)
-)
-
-// undate takes the creation date out of a PDF, and moves back the offsets of
-// what follows it.
-func undate(doc []byte) ([]byte, error) {
-	dates := creationDate.FindAllIndex(doc, -1)
-	table, start := xrefTable.FindIndex(doc), startXref.FindSubmatchIndex(doc)
-	if len(dates) != 1 || table == nil || start == nil {
-		return nil, errors.New("plots: PDF: the writer's layout has changed: no date, no cross references")
-	}
-	from, cut := dates[0][0], dates[0][1]-dates[0][0]
-	moved := func(offset []byte) int {
-		n, _ := strconv.Atoi(string(offset)) // digits by the pattern
-		if n > from {
-			n -= cut
-		}
-		return n
-	}
-	var out bytes.Buffer
-	out.Write(doc[:from])
-	out.Write(doc[from+cut : table[0]])
-	out.Write(xrefEntry.ReplaceAllFunc(doc[table[0]:table[1]], func(e []byte) []byte {
-		return fmt.Appendf(nil, "%010d%s", moved(e[:10]), e[10:])
-	}))
-	out.Write(doc[table[1]:start[2]])
-	fmt.Fprintf(&out, "%d", moved(doc[start[2]:start[3]]))
-	out.Write(doc[start[3]:])
-	return out.Bytes(), nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +45,8 @@ func Save(dir, name string, fig Figure, formats []string, width Width) error {
 		}
 	}
 	for i, format := range formats {
-		if err := writeFile(filepath.Join(dir, name+"."+format), drawn[i]); err != nil {
+		write := func(w io.Writer) error { _, err := w.Write(drawn[i]); return err }
+		if err := replace(filepath.Join(dir, name+"."+format), write); err != nil {
 			return fmt.Errorf("plots: %w", err)
 		}
 	}
@@ -72,24 +74,21 @@ func Render(fig Figure, format string, width Width) ([]byte, error) {
 	return nil, fmt.Errorf("plots: format = %q, want one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// writeFile writes data under a temporary name in the same directory and
-// renames it, so that a full disk leaves nothing under the name.
-func writeFile(path string, data []byte) (err error) {
+// replace writes a file under a temporary name in the same directory and renames
+// it, so that a full disk leaves nothing new under the name.
+func replace(path string, write func(io.Writer) error) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(tmp.Name())
-		}
-	}()
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
-	if err != nil {
-		return err
+	err = errors.Join(write(tmp), tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
 	}
-	return os.Rename(tmp.Name(), path)
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
 }
 
 // renderSVG draws through gonum, and names stand-ins for the font that have its

@@ -1,0 +1,348 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// within is how far a mark may lie from its number, in points: ticks are read
+// off the middle of their numbers.
+const within = 0.6
+
+// near reports whether one of the places is at (x, y).
+func near(places []vg.Point, x, y float64) bool {
+	for _, p := range places {
+		if math.Hypot(float64(p.X)-x, float64(p.Y)-y) < within {
+			return true
+		}
+	}
+	return false
+}
+
+// hasCurve reports whether a line of the style runs through all the points.
+func (p *probe) hasCurve(points []Point, x, y scale, c color.Color, dashes []vg.Length) bool {
+	for _, l := range p.lines {
+		if l.color != c || fmt.Sprint(l.dashes) != fmt.Sprint(dashes) {
+			continue
+		}
+		all := true
+		for _, q := range points {
+			all = all && near(l.points, x.page(q.X), y.page(q.Y))
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// hasDot reports whether the point has its disc and both ends of its interval.
+func (p *probe) hasDot(q Point, x, y scale, c color.Color, shift vg.Length) bool {
+	at := x.page(q.X) + float64(shift)
+	if !near(p.circles(c), at, y.page(q.Y)) {
+		return false
+	}
+	for _, l := range p.lines {
+		if l.color == c && len(l.points) == 2 && near(l.points, at, y.page(q.Low)) && near(l.points, at, y.page(q.High)) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestNumbersReachSpeedup(t *testing.T) {
+	d := sampleSpeedup()
+	for _, w := range []Width{OneColumn, TwoColumn} {
+		p := look(must(Speedup(d)), w)
+		x, y := p.scales(t, false, false)
+		for i, f := range d.Shapes {
+			c := inkOf(i).mark
+			for k := closedForm; k <= meanField; k++ {
+				if !p.hasCurve(f.of(k), x, y, c, kinds[k].dashes) {
+					t.Errorf("width %v: %s, %s: the curve does not run through its points", w, f.Label, kinds[k].name)
+				}
+			}
+			for _, q := range f.MonteCarlo {
+				if !p.hasDot(q, x, y, c, aside(i, len(d.Shapes))) {
+					t.Errorf("width %v: %s: no dot with its interval at %+v", w, f.Label, q)
+				}
+			}
+		}
+		if !p.hasCurve(d.Cap, x, y, boundGrey, nil) {
+			t.Errorf("width %v: the cap does not run through its points", w)
+		}
+	}
+}
+
+func TestNumbersReachEtaShape(t *testing.T) {
+	d := sampleEtaShape()
+	p := look(must(EtaShape(d)), OneColumn)
+	x, y := p.scales(t, false, false)
+	f := d.Schedules[0]
+	for k := closedForm; k <= meanField; k++ {
+		if !p.hasCurve(f.of(k), x, y, inkOf(int(k)).mark, kinds[k].dashes) {
+			t.Errorf("%s: the curve does not run through its points", kinds[k].name)
+		}
+	}
+	for _, q := range f.MonteCarlo {
+		if !p.hasDot(q, x, y, inkOf(int(monteCarlo)).mark, 0) {
+			t.Errorf("no dot with its interval at %+v", q)
+		}
+	}
+	if !p.hasCurve(d.Cap, x, y, boundGrey, nil) {
+		t.Error("the cap does not run through its points")
+	}
+}
+
+func TestNumbersReachAllocation(t *testing.T) {
+	d := sampleAllocation()
+	p := look(must(Allocation(d)), TwoColumn)
+	x, y := p.scales(t, false, false)
+	for i, f := range d.Strategies {
+		if !p.hasCurve(f.MeanField, x, y, inkOf(i).mark, nil) {
+			t.Errorf("%s: the curve does not run through its points", f.Label)
+		}
+		for _, q := range f.MonteCarlo {
+			if !p.hasDot(q, x, y, inkOf(i).mark, aside(i, len(d.Strategies))) {
+				t.Errorf("%s: no dot with its interval at %+v", f.Label, q)
+			}
+		}
+	}
+}
+
+func TestNumbersReachScreening(t *testing.T) {
+	d := sampleScreening()
+	p := look(must(Screening(d)), OneColumn)
+	x, y := p.scales(t, false, true)
+	for i, f := range d.Errors {
+		if !p.hasCurve(f.MeanField, x, y, inkOf(i).mark, nil) {
+			t.Errorf("%s: the curve does not run through its points", f.Label)
+		}
+		for _, q := range f.MonteCarlo {
+			if q.Low <= 0 { // open below
+				if !near(p.circles(inkOf(i).mark), x.page(q.X)+float64(aside(i, 3)), y.page(q.Y)) {
+					t.Errorf("%s: no dot at %+v", f.Label, q)
+				}
+				continue
+			}
+			if !p.hasDot(q, x, y, inkOf(i).mark, aside(i, len(d.Errors))) {
+				t.Errorf("%s: no dot with its interval at %+v", f.Label, q)
+			}
+		}
+	}
+}
+
+func TestNumbersReachGroupSizes(t *testing.T) {
+	d := sampleGroupSizes()
+	p := look(must(GroupSizes(d)), OneColumn)
+	_, y := p.scales(t, false, false)
+	// The numbers of x are names; bars are read off them in order.
+	place := map[int]float64{}
+	for _, w := range p.words {
+		for _, law := range d.Strategies {
+			for _, s := range law.Shares {
+				if w.text == fmt.Sprint(s.Size) && w.y1 < float64(p.h)/2 && math.Abs(w.y0-p.words[0].y0) < 0.1 {
+					place[s.Size] = (w.x0 + w.x1) / 2
+				}
+			}
+		}
+	}
+	for i, law := range d.Strategies {
+		for _, s := range law.Shares {
+			found := false
+			for _, f := range p.fills {
+				if f.color == inkOf(i).mark && len(f.points) >= 4 {
+					mid := float64(f.points[0].X+f.points[2].X) / 2
+					top := math.Max(float64(f.points[0].Y), float64(f.points[2].Y))
+					low := math.Min(float64(f.points[0].Y), float64(f.points[2].Y))
+					found = found || math.Abs(mid-place[s.Size]) < within &&
+						math.Abs(top-y.page(s.Share.Value)) < within && math.Abs(low-y.page(0)) < within
+				}
+			}
+			if !found {
+				t.Errorf("%s: no bar of height %v at size %d", law.Label, s.Share.Value, s.Size)
+			}
+		}
+	}
+}
+
+func TestNumbersReachGradient(t *testing.T) {
+	d := sampleGradient(200)
+	d.Cases = append(d.Cases, At(0.5, 0.6), At(1, 1+1e-12)) // one breaks the bound, one only rounds
+	f := must(GradientNorm(d))
+	p := look(f, TwoColumn)
+	p.check(t)
+	text := p.text()
+	if !strings.Contains(text, "1 above") {
+		t.Errorf("the case above the bound is not counted: %s", text)
+	}
+	diamonds := 0
+	for _, s := range p.fills {
+		if s.color == inkOf(3).mark {
+			diamonds++
+		}
+	}
+	if diamonds != 2 { // the case and its key
+		t.Errorf("%d marks of cases above the bound, want 2 with the key", diamonds)
+	}
+	// 20,000 cases: every case lies in a cell of its shade, and none is lost.
+	big := must(GradientNorm(sampleGradient(20000)))
+	if got := look(big, OneColumn).text(); strings.Contains(got, "above") || !strings.Contains(got, "14,975 cases") {
+		t.Errorf("20000 sound cases, 5025 of them zero: the key says %s", got)
+	}
+}
+
+func TestTightness(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cases []Point
+		want  map[int]float64 // share by bin of width 1/20
+		bins  int
+	}{
+		{"halves", []Point{At(1, 0.5), At(2, 1), At(1, 0.99), At(0, 0)}, map[int]float64{10: 2.0 / 3, 19: 1.0 / 3}, 20},
+		{"tight", []Point{At(1, 1), At(3, 3*(1+1e-12))}, map[int]float64{19: 1}, 20},
+		{"broken", []Point{At(1, 1), At(1, 1.25), At(1, 7)}, map[int]float64{19: 1.0 / 3, 25: 1.0 / 3, 39: 1.0 / 3}, 40},
+	} {
+		got := tightness(c.cases)
+		if len(got) != c.bins {
+			t.Errorf("%s: %d bins, want %d", c.name, len(got), c.bins)
+			continue
+		}
+		for i, v := range got {
+			if math.Abs(v-c.want[i]) > 1e-12 {
+				t.Errorf("%s: bin %d holds %v, want %v", c.name, i, v, c.want[i])
+			}
+		}
+	}
+}
+
+func TestNumbersReachComparison(t *testing.T) {
+	d := sampleComparison()
+	p := look(must(Comparison(d)), OneColumn)
+	// There are numbers of x only.
+	var a, b word
+	for _, w := range p.words {
+		switch w.text {
+		case "1.0":
+			a = w
+		case "2.0":
+			b = w
+		}
+	}
+	if a.text == "" || b.text == "" {
+		t.Fatal("no numbers 1.0 and 2.0 on the axis")
+	}
+	mid := func(w word) float64 { return (w.x0 + w.x1) / 2 }
+	page := func(v float64) float64 { return mid(a) + (v-1)*(mid(b)-mid(a)) }
+	rowOf := map[string][]float64{}
+	for _, w := range p.words {
+		rowOf[w.text] = append(rowOf[w.text], w.y0+0.21*float64(nameSize)+0.35*float64(nameSize))
+	}
+	seen := map[string]int{}
+	for _, r := range d.Rows {
+		y := rowOf[r.Label][seen[r.Label]]
+		seen[r.Label]++
+		for k, v := range r.Values {
+			if math.IsNaN(v.Value) {
+				continue
+			}
+			at := y + partyStep*(0.5-float64(k))
+			if !near(p.circles(inkOf(k).mark), page(v.Value), at) {
+				t.Errorf("%s, %s, %s: no dot at %v", r.Group, r.Label, d.Parties[k], v.Value)
+			}
+			if math.IsNaN(v.Low) {
+				continue
+			}
+			found := false
+			for _, l := range p.lines {
+				found = found || l.color == inkOf(k).mark && near(l.points, page(v.Low), at) && near(l.points, page(v.High), at)
+			}
+			if !found {
+				t.Errorf("%s, %s, %s: no interval [%v, %v]", r.Group, r.Label, d.Parties[k], v.Low, v.High)
+			}
+		}
+	}
+}
+
+// text returns all words of the page.
+func (p *probe) text() string {
+	var s []string
+	for _, w := range p.words {
+		s = append(s, w.text)
+	}
+	return strings.Join(s, " | ")
+}
+
+func TestReadable(t *testing.T) {
+	for name, f := range samples() {
+		for _, w := range []Width{2, OneColumn, 5, TwoColumn, 20} {
+			t.Run(fmt.Sprintf("%s/%v", name, w), func(t *testing.T) { look(f, w).check(t) })
+		}
+	}
+}
+
+func TestTitlesCarrySymbols(t *testing.T) {
+	want := map[string][]string{
+		"speedup":     {"rounds T", "τ", "GRPO", "VIGOR", "η", "1/3", "κ = 1.1", "cap, any law"},
+		"eta-shape":   {"κ", "η", "closed form", "truncated", "mean field", "Monte Carlo", "cap, any law"},
+		"allocation":  {"success probability p", "E[G | p]", "fixed, G = 8"},
+		"group-sizes": {"G", "share of groups"},
+		"gradient":    {"M·σ", "||grad L||", "norm = bound"},
+		"screening":   {"round t", "false omission", "false negative"},
+		"comparison":  {"signal per rollout", "random control", "replay, 95 % interval"},
+	}
+	for name, f := range samples() {
+		text := look(f, TwoColumn).text()
+		for _, s := range want[name] {
+			if !strings.Contains(text, s) {
+				t.Errorf("%s: %q is missing in %s", name, s, text)
+			}
+		}
+	}
+}
+
+func TestExponent(t *testing.T) {
+	for exponent, want := range map[string]string{"1/3": "η^(1/3)", "1/2": "η^(1/2)", "1": "η", "": "η"} {
+		d := sampleSpeedup()
+		d.Exponent = exponent
+		got := must(Speedup(d)).Plots()[0].Y.Label.Text
+		if got != "speedup τ_GRPO/τ_VIGOR = "+want {
+			t.Errorf("exponent %q: title %q, want = %s at its end", exponent, got, want)
+		}
+	}
+}
+
+func TestCapOutOfRange(t *testing.T) {
+	d := sampleSpeedup()
+	d.Cap = nil
+	for r := 1.0; r <= 8; r++ {
+		d.Cap = append(d.Cap, At(r, math.Pow(3, r-1)))
+	}
+	p := look(must(Speedup(d)), OneColumn)
+	p.check(t)
+	x, y := p.scales(t, false, false)
+	top := y.page(2.8)
+	for _, l := range p.lines {
+		if l.color == boundGrey {
+			for _, q := range l.points {
+				if float64(q.Y) > top+12 {
+					t.Errorf("the cap is drawn at %v, above the data", q)
+				}
+			}
+		}
+	}
+	for _, w := range p.words {
+		// It leaves between T = 1 and 3.
+		if w.text == "cap, any law" && !(w.y0 > top && (w.x0+w.x1)/2 > x.page(1) && (w.x0+w.x1)/2 < x.page(3)) {
+			t.Errorf("the label of the cap stands at %+v", w)
+		}
+	}
+	if !strings.Contains(p.text(), "cap, any law") {
+		t.Error("the cap has no label")
+	}
+}
