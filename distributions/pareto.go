@@ -7,8 +7,9 @@ import "math"
 // ratios, so that they keep their accuracy for any shape, 1 included.
 type pareto struct {
 	k, low, high float64
-	span         float64 // log(high/low), Inf where there is no upper end
-	z            float64 // mass of [low, high] under the unbounded law: 1 - e^(-k span)
+	span         float64     // log(high/low), Inf where there is no upper end
+	z            float64     // mass of [low, high] under the unbounded law: 1 - e^(-k span)
+	root         *fixedPower // x^(-1/k), for sampling; nil where exp and log must do
 }
 
 func newPareto(k, low, high float64) pareto {
@@ -16,7 +17,7 @@ func newPareto(k, low, high float64) pareto {
 	if high < 2*low {
 		span = math.Log1p((high - low) / low)
 	}
-	return pareto{k, low, high, span, -math.Expm1(-k * span)}
+	return pareto{k, low, high, span, -math.Expm1(-k * span), newFixedPower(-1 / k)}
 }
 
 // depth returns log(high/x), computed from x near high without cancellation.

@@ -64,6 +64,7 @@ func (d pareto) unboundedPart(height float64) float64 {
 type ParetoVariance struct {
 	u     pareto
 	hard  float64
+	sides [2]side // hard and easy
 	meanP float64
 }
 
@@ -81,7 +82,7 @@ func NewParetoVariance(shape, min, max, hard float64) (*ParetoVariance, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	d := &ParetoVariance{u: newPareto(shape, min, max), hard: hard, meanP: 0.5}
+	d := &ParetoVariance{u: newPareto(shape, min, max), hard: hard, sides: sidesOf(hard), meanP: 0.5}
 	if hard != 0.5 { // otherwise the two branches balance
 		var p float64
 		for _, n := range continuousNodes(d.branch(0, 1), branch{}, 0, nil) {
@@ -169,17 +170,32 @@ func (d pareto) density(x float64) float64 {
 	return d.k / (d.low * d.z) * math.Exp(-(d.k+1)*d.height(x))
 }
 
+// A side turns the reduced probability m <= 1/2 of a branch into p = base +
+// sign*m, and a uniform variable above offset into one on [0, 1).
+type side struct{ offset, scale, base, sign float64 }
+
 // Rand draws one p. A single uniform variable picks the branch and, rescaled,
-// the place on it.
+// the place on it. The branches are looked up rather than branched on: no
+// processor could predict which one it is.
 func (d *ParetoVariance) Rand(r *rand.Rand) float64 {
 	v := r.Float64()
-	if v < d.hard {
-		return lowerRoot(d.u.draw(v / d.hard))
+	easy := 0
+	if v >= d.hard {
+		easy = 1
 	}
-	return 1 - lowerRoot(d.u.draw((v-d.hard)/(1-d.hard)))
+	s := &d.sides[easy]
+	return s.base + s.sign*lowerRoot(d.u.draw((v-s.offset)*s.scale))
 }
 
-// draw turns a uniform variable on [0, 1) into a draw.
+func sidesOf(hard float64) [2]side {
+	return [2]side{{0, 1 / hard, 0, 1}, {hard, 1 / (1 - hard), 1, -1}}
+}
+
+// draw turns a uniform variable on [0, 1] into a draw, low (1 - v z)^(-1/k).
 func (d pareto) draw(v float64) float64 {
-	return min(d.high, d.low*math.Exp(-math.Log(1-v*d.z)/d.k))
+	x := max(1-v*d.z, smallestBase)
+	if d.root == nil {
+		return min(d.high, d.low*math.Exp(-math.Log(x)/d.k))
+	}
+	return min(d.high, d.low*d.root.of(x))
 }

@@ -166,28 +166,34 @@ func (v *Vigor) cut(keep, levels int, r *rand.Rand) {
 		split--
 	}
 	left := v.count[split] // of the split level, yet to be met
-	next := v.active[:0]
+	kept := 0
 	for i, x := range v.active {
+		take := 0
 		switch l := v.level[i]; {
 		case l > split:
-			next = append(next, x)
+			take = 1
 		case l == split:
-			if v.keepTied(keep, left, r) {
-				next = append(next, x)
-				keep--
-			}
+			take = v.takeTied(keep, left, r)
+			keep -= take
 			left--
 		}
+		v.active[kept] = x // without a branch on take, which is random
+		kept += take
 	}
-	v.active = next
+	v.active = v.active[:kept]
 }
 
-// keepTied decides for the next of left tied prompts, of which keep stay.
-func (v *Vigor) keepTied(keep, left int, r *rand.Rand) bool {
-	if v.plan.Ties == schedule.TiesIndex || keep == 0 || keep == left {
-		return keep > 0
+// takeTied returns 1 if the next of left tied prompts, of which keep stay, is
+// one of them, and 0 otherwise.
+func (v *Vigor) takeTied(keep, left int, r *rand.Rand) int {
+	place := uint64(0)
+	if v.plan.Ties == schedule.TiesRandom {
+		// A whole number below left, with a bias below left/2^64.
+		place, _ = bits.Mul64(r.Uint64(), uint64(left))
 	}
-	// A whole number below left, with a bias below left/2^64.
-	place, _ := bits.Mul64(r.Uint64(), uint64(left))
-	return place < uint64(keep)
+	take := 0
+	if place < uint64(keep) {
+		take = 1
+	}
+	return take
 }
