@@ -88,8 +88,8 @@ func flatten(err error) []error {
 	return parts
 }
 
-// report prints an error with its hints and returns the exit code.
-func report(stderr io.Writer, err error) int {
+// exitCode prints an error with its hints and returns the exit code.
+func exitCode(stderr io.Writer, err error) int {
 	var usage *usageError
 	var conflict *rundir.ConflictError
 	switch {

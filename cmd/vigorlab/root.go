@@ -23,9 +23,9 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(&app{args, stdout, stderr})
 	root.SetArgs(args)
 	if err := unknownCommand(root, args); err != nil {
-		return report(stderr, err)
+		return exitCode(stderr, err)
 	}
-	return report(stderr, root.ExecuteContext(ctx))
+	return exitCode(stderr, root.ExecuteContext(ctx))
 }
 
 // newRoot builds the command tree.
@@ -52,7 +52,7 @@ u = 4p(1-p) of a prompt with success probability p.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages", "(.LocalFlags.FlagUsagesWrapped 100)"))
 	root.AddCommand(
-		newTheory(a), newSimulate(a), newReplay(a),
+		newTheory(a), newSimulate(a), newReplay(a), newVerify(a),
 		newStrategies(a), newPopulations(a), newVersion(a),
 	)
 	for _, cmd := range root.Commands() {

@@ -42,3 +42,16 @@ func (c *common) warn(a *app, warnings []string) {
 		fmt.Fprintf(a.stderr, "vigorlab: warning: %s\n", w)
 	}
 }
+
+// long runs work inside the run directory of --out, going on with what an
+// interrupted run left there, or with nil where there is none.
+func (c *common) long(record rundir.Record, work func(*rundir.Dir) error) error {
+	if c.out == "" {
+		return work(nil)
+	}
+	d, _, err := rundir.Resume(c.out, record, c.force)
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return d.End(work(d))
+}

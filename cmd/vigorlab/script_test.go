@@ -111,13 +111,13 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	if got := exitCode(ts, ts.Exec(args[1], args[2:]...)); got != want {
+	if got := codeOf(ts, ts.Exec(args[1], args[2:]...)); got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }
 
-// exitCode returns the exit code that a program's error tells.
-func exitCode(ts *testscript.TestScript, err error) int {
+// codeOf returns the exit code that a program's error tells.
+func codeOf(ts *testscript.TestScript, err error) int {
 	var exit *exec.ExitError
 	if err == nil {
 		return exitDone
@@ -135,7 +135,7 @@ func exitCode(ts *testscript.TestScript, err error) int {
 //	refused ARG...
 func refused(ts *testscript.TestScript, _ bool, args []string) {
 	before := files(ts)
-	if got := exitCode(ts, ts.Exec("vigorlab", args...)); got != exitUsage {
+	if got := codeOf(ts, ts.Exec("vigorlab", args...)); got != exitUsage {
 		ts.Fatalf("exit code %d, want %d", got, exitUsage)
 	}
 	if out := ts.ReadFile("stdout"); out != "" {
@@ -179,7 +179,7 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	waitForRun(ts, args[0])
 	sent := time.Now()
 	ts.Check(cmd.Process.Signal(syscall.SIGINT))
-	code := exitCode(ts, cmd.Wait())
+	code := codeOf(ts, cmd.Wait())
 	if elapsed := time.Since(sent); elapsed > time.Second {
 		ts.Fatalf("ended %v after the interrupt, want at most a second", elapsed)
 	}
@@ -230,7 +230,7 @@ func full(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command("vigorlab", args...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), device, &stderr
-	if code := exitCode(ts, cmd.Run()); code != exitFailed || !strings.Contains(stderr.String(), "no space left") {
+	if code := codeOf(ts, cmd.Run()); code != exitFailed || !strings.Contains(stderr.String(), "no space left") {
 		ts.Fatalf("exit code %d with %q, want %d for a full disk", code, &stderr, exitFailed)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -72,8 +73,10 @@ type ConflictError struct {
 func (e *ConflictError) Error() string { return e.Path + " " + e.Reason }
 
 // A Dir is a run directory being written. Exactly one of Complete, Stop and
-// Discard ends it.
+// Discard ends it. Goroutines may share it; nothing is written after its end.
 type Dir struct {
+	mutex  sync.Mutex // guards ended, and writing against ending
+	ended  bool
 	final  string // where the user asked for it
 	work   string // where the files are written: final itself, or a temporary directory
 	keep   bool   // what was written stays when the run fails
@@ -239,6 +242,15 @@ func (d *Dir) Path(name string) string { return filepath.Join(d.work, name) }
 // Write writes a file of the run, whose name may contain folders. The name
 // appears once the content is on the disk.
 func (d *Dir) Write(name string, content []byte) error {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.ended {
+		return fmt.Errorf("%s: %s: the run has ended", d.final, name)
+	}
+	return d.write(name, content)
+}
+
+func (d *Dir) write(name string, content []byte) error {
 	path := d.Path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
@@ -269,6 +281,9 @@ func (d *Dir) Discard() error {
 	if d.keep {
 		return d.end(Incomplete)
 	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.ended = true
 	return errors.Join(d.remove(), d.close())
 }
 
@@ -294,6 +309,9 @@ func (d *Dir) End(err error) error {
 }
 
 func (d *Dir) end(status string) error {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.ended = true
 	end := now()
 	d.record.End, d.record.Status = &end, status
 	err := d.writeRecord()
@@ -351,7 +369,7 @@ func (d *Dir) writeRecord() error {
 	if err != nil {
 		return err
 	}
-	return d.Write(runFile, append(content, '\n'))
+	return d.write(runFile, append(content, '\n'))
 }
 
 // temporaryName returns a fresh name beside path.

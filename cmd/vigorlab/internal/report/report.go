@@ -1,0 +1,272 @@
+// Package report tells in plain words what a run found, as Markdown. It refuses
+// to compute: it counts and quotes.
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vigorlab/sim/verify"
+)
+
+// titles name the rungs of the ladder (theory.md, section 5).
+var titles = map[int]string{
+	1: "reward variance bounds the gradient",
+	2: "Theorem 2 under its own assumptions",
+	3: "Theorem 2 with bounded reward variance, and with p itself Pareto",
+	4: "the real, noisy selection",
+	5: "from variance to time: the exponent",
+	6: "rollouts to target",
+	7: "recorded outcomes of real models",
+	8: "a live model",
+}
+
+// RungTitle says what a rung is about.
+func RungTitle(rung int) string { return titles[rung] }
+
+// tally counts verdicts.
+type tally struct{ holds, within, fails, untestable, checks, wrong int }
+
+func count(rows []verify.Row) tally {
+	var t tally
+	for _, r := range rows {
+		switch {
+		case r.Kind == verify.Check:
+			t.checks++
+			if r.Verdict == verify.Fails {
+				t.wrong++
+			}
+		case r.Verdict == verify.Holds:
+			t.holds++
+		case r.Verdict == verify.HoldsWithin:
+			t.within++
+		case r.Verdict == verify.Fails:
+			t.fails++
+		default:
+			t.untestable++
+		}
+	}
+	return t
+}
+
+// Summary says in a few sentences how the ladder went.
+func Summary(r *verify.Report) []string {
+	t := count(r.Rows())
+	lines := []string{fmt.Sprintf("Claims: %d hold, %d hold within d, %d fail, %d cannot be tested here.",
+		t.holds, t.within, t.fails, t.untestable)}
+	switch {
+	case t.wrong > 0:
+		lines = append(lines, fmt.Sprintf("%d of %d checks of vigorlab's own code fail: believe nothing here until they are mended.", t.wrong, t.checks))
+	case t.checks > 0:
+		lines = append(lines, fmt.Sprintf("All %d checks of vigorlab's own code against exact computations hold, at level %g for the family of %d Monte Carlo comparisons.",
+			t.checks, r.Level, r.Family))
+	}
+	return lines
+}
+
+// Ladder returns report.md of a climbed ladder; figures holds the names of the
+// figures by rung, as they stand in figures/ without extension.
+func Ladder(r *verify.Report, reproduce string, figures map[int][]string) []byte {
+	var b bytes.Buffer
+	rows := r.Rows()
+	fmt.Fprintf(&b, "# The ladder of claims\n\n    %s\n\n", reproduce)
+	for _, line := range Summary(r) {
+		fmt.Fprintf(&b, "%s\n", line)
+	}
+	if r.Quick {
+		b.WriteString("This was a quick climb: fewer replicates, wider intervals, the same exact figures.\n")
+	}
+	b.WriteString("Figures are under signed coding: rewards in {-1, +1}, u = 4p(1-p).\n")
+	conclusions(&b, rows)
+	for _, rung := range rungsOf(rows) {
+		section(&b, rung, rows, figures[rung])
+	}
+	return b.Bytes()
+}
+
+func rungsOf(rows []verify.Row) []int {
+	var rungs []int
+	for _, r := range rows {
+		rungs = append(rungs, r.Rung)
+	}
+	slices.Sort(rungs)
+	return slices.Compact(rungs)
+}
+
+// A meaning says in plain words what the claims of a study come to.
+type meaning struct {
+	study string // prefix of the rows' ids
+	row   string // their suffix
+	holds string // where no claim fails
+	fails string // where some do
+}
+
+var meanings = []meaning{
+	{
+		"1.gradient-bounds", "",
+		"Reward variance bounds the policy gradient under every estimator tried, as Theorem 1 says.",
+		"Some gradient passes the bound of Theorem 1.",
+	},
+	{
+		"2.closed-form", "",
+		"Under its own assumptions (unbounded Pareto variance, perfect selection, large batches) Theorem 2's eta is right.",
+		"Theorem 2's eta is wrong even under its own assumptions.",
+	},
+	{
+		"2.published-speedup", "",
+		"The published speedup is within reach of four rounds under every exponent.",
+		"The published speedup is out of reach of four rounds under some exponents, whatever the prompts are like.",
+	},
+	{
+		"3.truncated", "",
+		"At four rounds, bounding the reward variance as every binary reward does costs Theorem 2 at most a tenth of its eta.",
+		"Bounding the reward variance as every binary reward does costs Theorem 2 more than a tenth of its eta.",
+	},
+	{
+		"3.pareto-success", "",
+		"Where the success probability itself is Pareto, Theorem 2's eta is within a tenth.",
+		"Where the success probability itself is Pareto, Theorem 2's eta can be off by more than a tenth.",
+	},
+	{
+		"3.saturation", "",
+		"Theorem 2's eta stays within a tenth as rounds are added.",
+		"As rounds are added, eta saturates, and Theorem 2's does not.",
+	},
+	{
+		"4.noisy", "",
+		"Selection by sample variance gets within a tenth of perfect selection.",
+		"The real selection sees a few rewards and not the true variance, and gets clearly less than perfect selection.",
+	},
+	{
+		"4.prompt-mean", "",
+		"VIGOR raises the signal also where groups are averaged over prompts.",
+		"Where groups are averaged over prompts and not over rollouts, VIGOR can have less signal than fixed groups.",
+	},
+	{
+		"4.screening", "",
+		"The published rate of lost frontier prompts is right.",
+		"Screening loses more prompts at the frontier than published.",
+	},
+	{
+		"7.", ".gain",
+		"On the recorded outcomes VIGOR finds more reward variance per rollout than fixed groups.",
+		"On some recorded outcomes VIGOR finds less reward variance per rollout than fixed groups.",
+	},
+	{
+		"7.", ".perfect",
+		"Perfect selection foretells the gain on recorded outcomes within a tenth.",
+		"Perfect selection foretells more of a gain than replay of recorded outcomes shows.",
+	},
+}
+
+// conclusions says what a reader should conclude and what not.
+func conclusions(b *bytes.Buffer, rows []verify.Row) {
+	b.WriteString("\n## What to conclude\n\n")
+	if t := count(rows); t.wrong > 0 {
+		fmt.Fprintf(b, "- Nothing, before this is mended: %d checks of vigorlab's own code fail.\n", t.wrong)
+	}
+	for _, m := range meanings {
+		if line := m.of(rows); line != "" {
+			fmt.Fprintf(b, "- %s\n", line)
+		}
+	}
+	for _, r := range rows {
+		if r.Kind == verify.Claim && r.Verdict == verify.Untestable {
+			fmt.Fprintf(b, "- Nothing yet on rung %d, %s: %s.\n", r.Rung, RungTitle(r.Rung), r.Note)
+		}
+	}
+	b.WriteString("\n## What not to conclude\n\n")
+	for _, line := range []string{
+		"That a larger eta trains faster by any known factor. The published exponent 1/3 is a ratio of two lower bounds; until training runs decide (rungs 5 and 6), read every speedup under all three exponents, beside its cap.",
+		"That a small reward variance means a small gradient under every estimator, or a large one a large gradient: the bounds of rung 1 are ceilings, and their tightness is a distribution.",
+		"That the figures of perfect selection are those of the algorithm, which sees a few rewards and never the true variance (rung 4).",
+		"That a synthetic population is your prompts. Replay your own recorded outcomes (rung 7) before spending on a schedule.",
+	} {
+		fmt.Fprintf(b, "- %s\n", line)
+	}
+	b.WriteString("\n## What rollouts leave out\n\n")
+	for _, line := range []string{
+		"Length. Selection moves rollouts to harder prompts, whose answers are usually longer: a gain per rollout is not a gain per token. Give populations and tables a length law to see both.",
+		"Latency. T rounds run one after another, and each waits for its slowest rollout; a fixed group takes one round.",
+		"Weight. When groups are averaged over prompts and not over rollouts, small groups count as much as large ones, and the comparison can turn round (rung 4).",
+	} {
+		fmt.Fprintf(b, "- %s\n", line)
+	}
+}
+
+// of returns the sentence for the claims among rows, with the worst that
+// fails; "" where none was tested.
+func (m meaning) of(rows []verify.Row) string {
+	var worst *verify.Row
+	tested := false
+	for i := range rows {
+		r := &rows[i]
+		if r.Kind != verify.Claim || r.Verdict == verify.Untestable || !strings.HasPrefix(r.ID, m.study) || !strings.HasSuffix(r.ID, m.row) {
+			continue
+		}
+		tested = true
+		if r.Verdict == verify.Fails && (worst == nil || gap(r) > gap(worst)) {
+			worst = r
+		}
+	}
+	switch {
+	case !tested:
+		return ""
+	case worst == nil:
+		return m.holds
+	}
+	return fmt.Sprintf("%s Farthest off: %q, %s instead of %s.", m.fails, worst.Claim, number(worst.Estimate), number(worst.Reference))
+}
+
+// gap returns how far an estimate is from its reference, as a ratio >= 1.
+func gap(r *verify.Row) float64 {
+	if r.Estimate == nil || r.Reference == nil || !(*r.Estimate > 0 && *r.Reference > 0) {
+		return 1
+	}
+	return max(*r.Estimate / *r.Reference, *r.Reference / *r.Estimate)
+}
+
+func ofRung(rows []verify.Row, rung int) []verify.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r verify.Row) bool { return r.Rung != rung })
+}
+
+// section prints a rung: its figures and every row.
+func section(b *bytes.Buffer, rung int, rows []verify.Row, figures []string) {
+	fmt.Fprintf(b, "\n## Rung %d: %s\n\n", rung, RungTitle(rung))
+	for _, name := range figures {
+		fmt.Fprintf(b, "![%s](figures/%s.png)\n\n", strings.ReplaceAll(name, "-", " "), name)
+	}
+	b.WriteString("| verdict | claim | estimate | 95 % interval | reference | method | note |\n|---|---|---|---|---|---|---|\n")
+	for _, r := range ofRung(rows, rung) {
+		interval := ""
+		if r.Interval != nil {
+			interval = fmt.Sprintf("[%.4g, %.4g]", r.Interval[0], r.Interval[1])
+		}
+		kind := ""
+		if r.Kind == verify.Check {
+			kind = " (own check)"
+		}
+		note := r.Note
+		if note == "" {
+			note = r.Reason
+		}
+		fmt.Fprintf(b, "| %s%s | %s | %s | %s | %s | %s | %s |\n", r.Verdict, kind, cell(r.Claim),
+			number(r.Estimate), interval, number(r.Reference), cell(r.Method), cell(note))
+	}
+}
+
+// cell keeps a text inside its cell.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text)
+}
+
+func number(x *float64) string {
+	if x == nil || math.IsNaN(*x) {
+		return "-"
+	}
+	return strconv.FormatFloat(*x, 'g', 5, 64)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/cmd/vigorlab/internal/report"
+	"vigorlab/sim/verify"
+)
+
+// A ladder is what verify found.
+type ladder struct {
+	reproduce string
+	*verify.Report
+}
+
+// A ladderRow is one row of the ladder as CSV and parquet have it.
+type ladderRow struct {
+	ID        string   `parquet:"id"`
+	Rung      int64    `parquet:"rung"`
+	Kind      string   `parquet:"kind"`
+	Claim     string   `parquet:"claim"`
+	Method    string   `parquet:"method"`
+	Estimate  *float64 `parquet:"estimate,optional"`
+	SE        *float64 `parquet:"se,optional"`
+	Low       *float64 `parquet:"low,optional"`
+	High      *float64 `parquet:"high,optional"`
+	Reference *float64 `parquet:"reference,optional"`
+	P         *float64 `parquet:"p,optional"`
+	Detects   *float64 `parquet:"detects,optional"`
+	Verdict   string   `parquet:"verdict"`
+	Test      string   `parquet:"test"`
+	Note      string   `parquet:"note"`
+	Seed      uint64   `parquet:"seed"`
+	Coding    string   `parquet:"coding"`
+	Reason    string   `parquet:"reason"`
+}
+
+func (l *ladder) result() result[ladderRow] {
+	return result[ladderRow]{l.document(), l.rows(), l.text}
+}
+
+// document returns the JSON document of the command contract.
+func (l *ladder) document() output.Object {
+	o := header("verify").Object()
+	o.Add("quick", l.Quick)
+	o.Add("seed", l.Seed)
+	o.Add("level", l.Level)
+	o.Add("family", l.Family)
+	o.Add("rungs", l.reasoned())
+	return o
+}
+
+// reasoned returns the rows, each with a reason for what it does not have.
+func (l *ladder) reasoned() []verify.Row {
+	rows := l.Rows()
+	for i := range rows {
+		r := &rows[i]
+		if r.Reason != "" {
+			continue
+		}
+		var why []string
+		if r.Interval == nil {
+			why = append(why, "interval, se, p, detects: the figure is exact")
+		} else if r.P == nil {
+			why = append(why, "se, p, detects: the verdict is read off the interval")
+		}
+		if r.Estimate == nil {
+			why = append(why, "estimate: there is none")
+		}
+		if r.Reference == nil {
+			why = append(why, "reference: there is none")
+		}
+		r.Reason = strings.Join(why, "; ")
+	}
+	return rows
+}
+
+func (l *ladder) rows() []ladderRow {
+	var rows []ladderRow
+	for _, r := range l.reasoned() {
+		row := ladderRow{
+			ID: r.ID, Rung: int64(r.Rung), Kind: r.Kind, Claim: r.Claim, Method: r.Method,
+			Estimate: r.Estimate, SE: r.SE, Reference: r.Reference, P: r.P, Detects: r.Detects,
+			Verdict: string(r.Verdict), Test: r.Test, Note: r.Note,
+			Seed: l.Seed, Coding: output.Signed, Reason: r.Reason,
+		}
+		if r.Interval != nil {
+			row.Low, row.High = &r.Interval[0], &r.Interval[1]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// rungs returns the rungs that were climbed, in order.
+func (l *ladder) rungs() []int {
+	var rungs []int
+	for _, r := range l.Rows() {
+		rungs = append(rungs, r.Rung)
+	}
+	slices.Sort(rungs)
+	return slices.Compact(rungs)
+}
+
+// text prints the ladder for a terminal: every claim, checks of our own in
+// sum unless they fail.
+func (l *ladder) text(t *output.Text) {
+	t.Command(l.reproduce)
+	for _, rung := range l.rungs() {
+		t.Heading(fmt.Sprintf("Rung %d: %s", rung, report.RungTitle(rung)))
+		l.rungText(t, rung)
+	}
+	t.Blank()
+	for _, line := range report.Summary(l.Report) {
+		t.Note("", line)
+	}
+	t.Note("", "estimate is what the method in --format json gives, reference what the claim says or allows; rewards are in {-1, +1}.")
+}
+
+func (l *ladder) rungText(t *output.Text, rung int) {
+	var shown []verify.Row
+	checks, hold := 0, 0
+	for _, r := range l.Rows() {
+		switch {
+		case r.Rung != rung:
+		case r.Kind != verify.Check || r.Verdict == verify.Fails:
+			shown = append(shown, r)
+		default:
+			hold++
+		}
+		if r.Rung == rung && r.Kind == verify.Check {
+			checks++
+		}
+	}
+	verdicts := 0
+	for _, r := range shown {
+		verdicts = max(verdicts, len(verdictText(r)))
+	}
+	const numbers = 2 * (2 + 9)
+	claimWidth := output.Width - max(verdicts, len("verdict")) - 2 - numbers
+	g := output.Grid{Head: []string{"verdict", "claim", "estimate", "reference"}, Left: 1}
+	for _, r := range shown {
+		for i, line := range output.Wrap(r.Claim, claimWidth) {
+			row := []string{"", line, "", ""}
+			if i == 0 {
+				row = []string{t.Paint(verdictColour(r), verdictText(r)), line, output.Number(r.Estimate), output.Number(r.Reference)}
+			}
+			g.Add(row...)
+		}
+	}
+	if len(shown) > 0 {
+		t.Grid(g)
+	}
+	if checks > 0 {
+		t.Line(fmt.Sprintf("%d of %d checks of vigorlab's own code hold", hold, checks))
+	}
+}
+
+// verdictText prints a verdict, that of a failed check of our own apart.
+func verdictText(r verify.Row) string {
+	if r.Kind == verify.Check && r.Verdict == verify.Fails {
+		return "OUR ERROR"
+	}
+	return string(r.Verdict)
+}
+
+func verdictColour(r verify.Row) string {
+	switch r.Verdict {
+	case verify.Holds:
+		return output.Green
+	case verify.Fails:
+		return output.Red
+	}
+	return output.Yellow
+}

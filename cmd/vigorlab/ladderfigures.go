@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"vigorlab/plots"
+	"vigorlab/sim/verify"
+	"vigorlab/theory"
+)
+
+// drawings returns the figures of the ladder and, by rung, their file names
+// without extension.
+func (l *ladder) drawings() ([]drawing, map[int][]string, error) {
+	var g gallery
+	byRung := map[int][]string{}
+	add := func(rung int, name string, draw func() (plots.Figure, error)) {
+		name = fmt.Sprintf("rung-%d-%s", rung, name)
+		g.add(name, draw)
+		byRung[rung] = append(byRung[rung], name)
+	}
+	for _, rung := range l.rungs() {
+		curves := l.curves(rung)
+		for _, kind := range []string{
+			verify.FigureGradient, verify.FigureEtaShape, verify.FigureSpeedup,
+			verify.FigureAllocation, verify.FigureSizes, verify.FigureScreening, verify.FigureReplay,
+		} {
+			if c := curves[kind]; len(c) > 0 {
+				add(rung, kind, func() (plots.Figure, error) { return drawCurves(kind, c) })
+			}
+		}
+		if data := l.comparisonData(rung); len(byRung[rung]) == 0 && len(data.Rows) > 0 {
+			add(rung, "claims", func() (plots.Figure, error) { return plots.Comparison(data) })
+		}
+	}
+	return g.drawings, byRung, g.err
+}
+
+// curves returns the curves of a rung by figure.
+func (l *ladder) curves(rung int) map[string][]verify.Curve {
+	curves := map[string][]verify.Curve{}
+	for _, s := range l.Sections {
+		if !strings.HasPrefix(s.Study, fmt.Sprintf("%d.", rung)) {
+			continue
+		}
+		for _, c := range s.Curves {
+			curves[c.Figure] = append(curves[c.Figure], c)
+		}
+	}
+	return curves
+}
+
+func drawCurves(kind string, curves []verify.Curve) (plots.Figure, error) {
+	families, ceiling := familiesOf(curves)
+	switch kind {
+	case verify.FigureGradient:
+		return plots.GradientNorm(plots.GradientNormData{Cases: allPoints(curves)})
+	case verify.FigureEtaShape:
+		return plots.EtaShape(plots.EtaShapeData{Schedules: families, Cap: ceiling})
+	case verify.FigureSpeedup:
+		return plots.Speedup(plots.SpeedupData{Shapes: families, Cap: ceiling, Exponent: theory.Exponents()[0].Name})
+	case verify.FigureAllocation:
+		return plots.Allocation(plots.AllocationData{Strategies: families})
+	case verify.FigureSizes:
+		return plots.GroupSizes(sizeLaws(curves))
+	case verify.FigureScreening:
+		return plots.Screening(plots.ScreeningData{Errors: families})
+	case verify.FigureReplay:
+		return plots.Comparison(replayData(curves))
+	}
+	return plots.Figure{}, fmt.Errorf("figure %s is unknown", kind)
+}
+
+// familiesOf joins the curves of a family and takes the cap out.
+func familiesOf(curves []verify.Curve) (families []plots.Family, ceiling []plots.Point) {
+	index := map[string]int{}
+	for _, c := range curves {
+		if c.Kind == verify.Cap {
+			ceiling = append(ceiling, points(c)...)
+			continue
+		}
+		i, ok := index[c.Family]
+		if !ok {
+			i = len(families)
+			index[c.Family] = i
+			families = append(families, plots.Family{Label: c.Family})
+		}
+		f := &families[i]
+		switch c.Kind {
+		case verify.ClosedForm:
+			f.ClosedForm = append(f.ClosedForm, points(c)...)
+		case verify.Truncated:
+			f.Truncated = append(f.Truncated, points(c)...)
+		case verify.MeanField:
+			f.MeanField = append(f.MeanField, points(c)...)
+		case verify.MonteCarlo:
+			f.MonteCarlo = append(f.MonteCarlo, points(c)...)
+		}
+	}
+	return families, ceiling
+}
+
+func points(c verify.Curve) []plots.Point {
+	p := make([]plots.Point, len(c.Points))
+	for i, q := range c.Points {
+		p[i] = plots.Point(q)
+	}
+	return p
+}
+
+func allPoints(curves []verify.Curve) []plots.Point {
+	var all []plots.Point
+	for _, c := range curves {
+		all = append(all, points(c)...)
+	}
+	return all
+}
+
+func sizeLaws(curves []verify.Curve) plots.GroupSizesData {
+	var d plots.GroupSizesData
+	for _, c := range curves {
+		law := plots.SizeLaw{Label: c.Family}
+		for _, p := range c.Points {
+			law.Shares = append(law.Shares, plots.SizeShare{Size: int(p.X), Share: plots.Value{Value: p.Y, Low: p.Low, High: p.High}})
+		}
+		d.Strategies = append(d.Strategies, law)
+	}
+	return d
+}
+
+func replayData(curves []verify.Curve) plots.ComparisonData {
+	d := plots.ComparisonData{Figure: "gain over equal groups η", Parties: []string{"replay"}, Reference: 1}
+	for _, c := range curves {
+		for _, p := range c.Points {
+			d.Rows = append(d.Rows, plots.ComparisonRow{Label: c.Family, Values: []plots.Value{{Value: p.Y, Low: p.Low, High: p.High}}})
+		}
+	}
+	return d
+}
+
+// comparisonData puts the estimates of a rung beside their references, for a
+// rung without a figure of its own.
+func (l *ladder) comparisonData(rung int) plots.ComparisonData {
+	d := plots.ComparisonData{Figure: "estimate and reference", Parties: []string{"estimate", "reference"}, Reference: math.NaN()}
+	for _, r := range l.Rows() {
+		if r.Rung != rung || r.Estimate == nil || r.Reference == nil {
+			continue
+		}
+		value := plots.Value{Value: *r.Estimate, Low: math.NaN(), High: math.NaN()}
+		if r.Interval != nil {
+			value.Low, value.High = r.Interval[0], r.Interval[1]
+		}
+		d.Rows = append(d.Rows, plots.ComparisonRow{
+			Label:  r.ID,
+			Values: []plots.Value{value, {Value: *r.Reference, Low: math.NaN(), High: math.NaN()}},
+		})
+	}
+	return d
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/cmd/vigorlab/internal/progress"
+	"vigorlab/cmd/vigorlab/internal/report"
+	"vigorlab/cmd/vigorlab/internal/rundir"
+	"vigorlab/distributions/table"
+	"vigorlab/sim/verify"
+)
+
+type verifyFlags struct {
+	common
+	quick  bool
+	only   []string
+	tables []string
+}
+
+func newVerify(a *app) *cobra.Command {
+	f := &verifyFlags{}
+	cmd := &cobra.Command{
+		Use:   "verify [--quick] [--only ID,...] [--table FILE ...]",
+		Short: "Climb the ladder of claims: what holds, what fails, what cannot be tested here",
+		Long: `verify checks every claim of the theory against exact computations, simulation,
+enumeration and recorded outcomes, rung by rung. A published claim that fails is
+a result; a check of vigorlab's own code that fails is an error of vigorlab, and
+the exit code is 1. With --out it writes a figure and a table a rung and
+report.md, and goes on where an interrupted run stopped.`,
+		Example: `  # everything that needs no recorded table, in under a minute
+  vigorlab verify --quick --out ladder
+
+  # a rung, or one study of it
+  vigorlab verify --quick --only 2,4.screening
+
+  # the outcomes of a real training run
+  vigorlab verify --quick --only 7 --table outcomes.csv`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.quick, "quick", false, "fewer replicates: the whole ladder in under a minute")
+	flags.StringSliceVar(&f.only, "only", nil, "only these rungs or studies, `ID`s such as 2 or 4.screening")
+	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes for rung 7, a CSV `FILE`, repeatable")
+	f.register(flags)
+	return cmd
+}
+
+func (f *verifyFlags) run(ctx context.Context, a *app) error {
+	cfg := verify.Config{Seed: f.seed, Workers: f.workers, Quick: f.quick, Only: f.only}
+	digests := f.readTables(&cfg)
+	f.add("--only", cfg.Validate())
+	if err := f.err(); err != nil {
+		return err
+	}
+	line := f.line()
+	record, err := f.record(a, "verify", line, output.Object{
+		{Key: "quick", Value: f.quick},
+		{Key: "only", Value: append([]string{}, f.only...)},
+		{Key: "tables", Value: digests},
+	})
+	if err != nil {
+		return err
+	}
+	bar := progress.New(a.stderr, "verify", 1, f.quiet)
+	defer bar.Close()
+	study := ""
+	cfg.Progress = func(id string, done, total int) {
+		if id != study {
+			study = id
+			bar.Restart(id, total)
+		}
+		bar.Set(done)
+	}
+	l := &ladder{reproduce: line.String()}
+	if err := f.long(record, func(d *rundir.Dir) error {
+		keepSections(&cfg, d)
+		l.Report, err = await(ctx, func() (*verify.Report, error) { return verify.Run(ctx, cfg) })
+		if err != nil {
+			return err
+		}
+		return l.save(ctx, d)
+	}); err != nil {
+		return err
+	}
+	bar.Close()
+	return errors.Join(l.result().print(a, f.format), l.wrong())
+}
+
+// readTables reads the tables of --table and returns what names them.
+func (f *verifyFlags) readTables(cfg *verify.Config) []output.Object {
+	digests := []output.Object{}
+	for _, path := range f.tables {
+		t, digest, err := readTable(path)
+		if err != nil {
+			f.add("--table", err)
+			continue
+		}
+		if slices.ContainsFunc(cfg.Tables, func(earlier *table.Table) bool { return earlier.Name == path }) {
+			f.addf("--table %s is given twice, want each table once", path)
+			continue
+		}
+		cfg.Tables = append(cfg.Tables, t)
+		digests = append(digests, output.Object{{Key: "path", Value: path}, {Key: "sha256", Value: digest}})
+	}
+	return digests
+}
+
+func (f *verifyFlags) line() *commandLine {
+	l := newCommandLine("verify")
+	if f.quick {
+		l.mark("quick")
+	}
+	if len(f.only) > 0 {
+		l.add("only", strings.Join(f.only, ","))
+	}
+	for _, path := range f.tables {
+		l.add("table", path)
+	}
+	l.add("seed", f.seed)
+	return l
+}
+
+// keepSections makes the ladder write every study as soon as it is finished,
+// and take over those that an earlier run of the directory wrote.
+func keepSections(cfg *verify.Config, d *rundir.Dir) {
+	if d == nil {
+		return
+	}
+	name := func(study string) string { return "rungs/" + study + ".json" }
+	cfg.Save = func(s *verify.Section) error {
+		content, err := output.JSON(s)
+		if err != nil {
+			return err
+		}
+		return d.Write(name(s.Study), content)
+	}
+	cfg.Done = func(study string) (*verify.Section, bool) {
+		content, err := os.ReadFile(d.Path(name(study)))
+		if err != nil {
+			return nil, false
+		}
+		s := new(verify.Section)
+		return s, json.Unmarshal(content, s) == nil
+	}
+}
+
+// wrong returns an error where a check of our own fails.
+func (l *ladder) wrong() error {
+	var errs []error
+	for _, row := range l.Wrong() {
+		errs = append(errs, fmt.Errorf("%s: a check of vigorlab itself fails: %s", row.ID, row.Claim))
+	}
+	return errors.Join(errs...)
+}
+
+// save writes results, figures, a table a rung and report.md into the run
+// directory, if there is one.
+func (l *ladder) save(ctx context.Context, d *rundir.Dir) error {
+	if d == nil {
+		return nil
+	}
+	_, err := await(ctx, func() (struct{}, error) {
+		drawings, figures, err := l.drawings()
+		if err != nil {
+			return struct{}{}, err
+		}
+		if err := errors.Join(l.result().save(d), saveDrawings(d, drawings), l.saveTables(d)); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, d.Write("report.md", report.Ladder(l.Report, l.reproduce, figures))
+	})
+	return err
+}
+
+// saveTables writes a table a rung.
+func (l *ladder) saveTables(d *rundir.Dir) error {
+	for _, rung := range l.rungs() {
+		var rows []ladderRow
+		for _, row := range l.rows() {
+			if row.Rung == int64(rung) {
+				rows = append(rows, row)
+			}
+		}
+		content, err := result[ladderRow]{rows: rows}.csv()
+		if err != nil {
+			return err
+		}
+		if err := d.Write(fmt.Sprintf("rungs/rung-%d.csv", rung), content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
