@@ -276,8 +276,7 @@ func (w *worker) replicate(ctx context.Context, key stream.Key) error {
 	if _, err := w.source.Reset(key); err != nil {
 		return err
 	}
-	w.truth.p = w.source.Truth()
-	w.truth.u, w.truth.sumU = variances(w.truth.u, w.truth.p)
+	w.truth.know(w.source.Truth(), w.cfg.Frontier)
 	if w.lengths != nil {
 		w.truth.tokens = w.lengths.MeanTokens()
 	}

@@ -43,7 +43,6 @@ type arm struct {
 	strategy strategy.Strategy
 	spec     string
 	byPrompt bool // AggregatePrompt
-	frontier float64
 
 	gen    *stream.Generator
 	batch  rollout.Batch
@@ -55,10 +54,11 @@ type arm struct {
 	last   []int // the last round that asked each prompt
 	freshS []int // successes of the groups drawn anew, where the update wants them
 
-	totals [numTotals]float64
-	sizes  []int                      // sizes[g]: trained groups of g rollouts
-	bins   [allocationBins][2]float64 // prompts and generated rollouts by p
-	cuts   []cutCount
+	totals    [numTotals]float64
+	sizes     []int               // sizes[g]: trained groups of g rollouts
+	bins      [allocationBins]int // generated rollouts by p
+	cuts      []cutCount
+	lastAsked [][2]int // prompts, and those at the frontier, by the last round that asked them
 }
 
 // A cutCount counts prompts at one cut.
@@ -70,7 +70,6 @@ func newArm(s strategy.Strategy, batch int, lengths bool, cfg *Config) *arm {
 		strategy: s,
 		spec:     s.Spec(),
 		byPrompt: cfg.Aggregate == AggregatePrompt,
-		frontier: cfg.Frontier,
 		gen:      stream.NewGenerator(0),
 		batch:    rollout.Batch{N: make([]int, batch), S: make([]int, batch)},
 		last:     make([]int, batch),
@@ -81,11 +80,16 @@ func newArm(s strategy.Strategy, batch int, lengths bool, cfg *Config) *arm {
 	return a
 }
 
-// truth holds what the engine knows of a batch and strategies do not.
+// truth holds what the engine knows of a batch and strategies do not. The
+// slices have one entry a prompt.
 type truth struct {
-	p, u   []float64
-	tokens []float64 // mean tokens a rollout, nil where lengths are unknown
-	sumU   float64
+	p        []float64
+	u        []float64 // true variances
+	frontier []int     // 1 where u >= Config.Frontier
+	bin      []int     // of p
+	tokens   []float64 // mean tokens a rollout, nil where lengths are unknown
+	sumU     float64
+	bins     [allocationBins]int // prompts by p
 }
 
 // run lets the strategy spend its rollouts on the source's batch, which key
@@ -281,32 +285,28 @@ func (a *arm) countCuts(t *truth) {
 	if rounds < 2 {
 		return
 	}
-	active, frontierActive := float64(len(a.last)), 0.0
+	a.lastAsked = append(a.lastAsked[:0], make([][2]int, rounds+1)...)
 	for x, last := range a.last {
-		atFrontier := 0.0
-		if distributions.AtLeast(t.p[x], a.frontier) {
-			atFrontier = 1
-		}
-		frontierActive += atFrontier
-		if last > 0 && last < rounds {
-			a.cuts[last-1].dropped++
-			a.cuts[last-1].frontierDropped += atFrontier
-		}
+		c := &a.lastAsked[last]
+		c[0]++
+		c[1] += t.frontier[x]
+	}
+	active, frontierActive := len(a.last), 0
+	for _, c := range a.lastAsked {
+		frontierActive += c[1]
 	}
 	for i := range a.cuts {
-		d := &a.cuts[i]
-		d.active, d.frontierActive = active, frontierActive
-		active -= d.dropped
-		frontierActive -= d.frontierDropped
+		dropped := a.lastAsked[i+1]
+		a.cuts[i] = cutCount{float64(active), float64(frontierActive), float64(dropped[0]), float64(dropped[1])}
+		active -= dropped[0]
+		frontierActive -= dropped[1]
 	}
 }
 
 func (a *arm) countBins(t *truth) {
 	clear(a.bins[:])
-	for x, p := range t.p {
-		b := &a.bins[min(int(p*allocationBins), allocationBins-1)]
-		b[0]++
-		b[1] += float64(a.batch.N[x])
+	for x, n := range a.batch.N {
+		a.bins[t.bin[x]] += n
 	}
 }
 
@@ -331,14 +331,22 @@ func sigma(g, s int) float64 {
 	return 2 * math.Sqrt(float64(s)*float64(g-s)) / float64(g)
 }
 
-// variances fills u with the true variances of p and returns their sum.
-func variances(u, p []float64) ([]float64, float64) {
-	u = u[:0]
-	sum := 0.0
+// know takes in the batch's success probabilities.
+func (t *truth) know(p []float64, frontier float64) {
+	t.p, t.u, t.frontier, t.bin = p, t.u[:0], t.frontier[:0], t.bin[:0]
+	t.sumU = 0
+	clear(t.bins[:])
 	for _, p := range p {
-		v := distributions.U(p)
-		u = append(u, v)
-		sum += v
+		u := distributions.U(p)
+		t.u = append(t.u, u)
+		t.sumU += u
+		at := 0
+		if distributions.AtLeast(p, frontier) {
+			at = 1
+		}
+		t.frontier = append(t.frontier, at)
+		bin := min(int(p*allocationBins), allocationBins-1)
+		t.bin = append(t.bin, bin)
+		t.bins[bin]++
 	}
-	return u, sum
 }

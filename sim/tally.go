@@ -86,7 +86,7 @@ func (t *tally) add(w *worker) {
 		a.totals.add(a.joint)
 		a.addCuts(own.cuts)
 		for i := range a.bins {
-			a.bins[i].add(own.bins[i][:])
+			a.bins[i].add([]float64{float64(w.truth.bins[i]), float64(own.bins[i])})
 		}
 	}
 }
