@@ -103,17 +103,23 @@ func logTicks(min, max float64, n int) []plot.Tick {
 
 func mod(k, m int) int { return ((k % m) + m) % m }
 
-// number prints v with the given decimals, or where that gets long with digits
-// significant ones and an exponent, and with a true minus sign.
+// number prints v with the given decimals, or where that gets long with at most
+// digits significant ones and an exponent, and with a true minus sign.
 func number(v float64, decimals, digits int) string {
 	s := strconv.FormatFloat(v, 'f', decimals, 64)
-	if len(s) > 7 {
-		s = strconv.FormatFloat(v, 'e', max(digits-1, 0), 64)
-		s = strings.Replace(strings.Replace(s, "e+0", "e", 1), "e-0", "e-", 1)
-		s = strings.Replace(s, "e+", "e", 1)
-	}
-	if strings.Trim(s, "-0.") == "" {
+	zero := strings.Trim(s, "-0.") == ""
+	switch {
+	case zero && len(s) > 7:
+		return "0"
+	case zero:
 		return strings.TrimPrefix(s, "-")
+	case len(s) > 7:
+		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', max(digits-1, 0), 64), "e")
+		if strings.Contains(mantissa, ".") {
+			mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+		}
+		n, _ := strconv.Atoi(exponent) // digits with a sign
+		s = mantissa + "e" + strconv.Itoa(n)
 	}
 	return strings.ReplaceAll(s, "-", "\u2212")
 }

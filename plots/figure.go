@@ -294,22 +294,47 @@ func inside(centre, width, lo, hi vg.Length) vg.Length {
 // dress gives the plot its ticks, as many as have room.
 func (f fitted) dress(pl *plot.Plot, size vg.Point) {
 	pl.X.Tick.Marker = plot.TickerFunc(func(min, max float64) []plot.Tick {
-		for n := 10; n > 2; n-- {
-			ticks := f.x.ticks(min, max, n)
-			var taken vg.Length
-			for _, t := range ticks {
-				if t.Label != "" {
-					taken += textWidth(sans(tickSize), t.Label) + 1.3*tickSize
-				}
-			}
-			if taken <= size.X {
-				return ticks
-			}
+		n := 10
+		ticks := f.x.ticks(min, max, n)
+		for ; crowded(ticks, size.X) && n > 2; n-- {
+			ticks = f.x.ticks(min, max, n)
 		}
-		return f.x.ticks(min, max, 2)
+		return thinned(ticks, size.X)
 	})
 	rows := min(max(int(size.Y/(2.8*tickSize)), 2), 8)
 	pl.Y.Tick.Marker = plot.TickerFunc(func(min, max float64) []plot.Tick { return f.y.ticks(min, max, rows) })
+}
+
+// crowded reports whether the labels of ticks do not fit into a width.
+func crowded(ticks []plot.Tick, width vg.Length) bool {
+	var widest, n vg.Length
+	for _, t := range ticks {
+		if t.Label != "" {
+			n++
+			widest = max(widest, textWidth(sans(tickSize), t.Label))
+		}
+	}
+	return n*(widest+tickSize) > width+tickSize
+}
+
+// thinned takes away every second label until the others fit.
+func thinned(ticks []plot.Tick, width vg.Length) []plot.Tick {
+	ticks = slices.Clone(ticks)
+	for crowded(ticks, width) {
+		left := 0
+		for i := range ticks {
+			if ticks[i].Label == "" {
+				continue
+			}
+			if left++; left%2 == 0 {
+				ticks[i].Label = ""
+			}
+		}
+		if left < 2 {
+			break
+		}
+	}
+	return ticks
 }
 
 // drawEnds writes the direct labels beside the ends of their curves, moved

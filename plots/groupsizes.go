@@ -43,18 +43,23 @@ func GroupSizes(d GroupSizesData) (Figure, error) {
 	if len(d.Strategies) > maxSeries {
 		return Figure{}, fmt.Errorf("plots: group sizes: %d series, want [1, %d]", len(d.Strategies), maxSeries)
 	}
-	laws, places := gatherSizes(d.Strategies, &f.notes)
+	laws, places, binned := gatherSizes(d.Strategies, &f.notes)
 	if len(places) == 0 {
 		return Figure{}, fmt.Errorf("plots: group sizes: no finite share to draw")
 	}
 	p := &panel{tall: 2.1 * vg.Inch}
+	title := "rollouts in the group G"
+	if binned {
+		title = "rollouts in the group, from G to 2G \u2212 1"
+		f.notes.add("group sizes: more than %d sizes, summed by powers of two", maxSizes)
+	}
 	for k, place := range places {
-		p.x.fixed = append(p.x.fixed, plot.Tick{Value: float64(k), Label: place.name})
+		p.x.fixed = append(p.x.fixed, plot.Tick{Value: float64(k), Label: strconv.Itoa(int(place))})
 	}
 	if len(laws) > len(inks) {
-		p.barRows(laws, len(places))
+		p.barRows(laws, title)
 	} else {
-		p.barGroups(laws, len(places))
+		p.barGroups(laws, title)
 	}
 	p.plot.X.Tick.LineStyle.Width = 0
 	p.plot.X.Padding = 0
@@ -62,10 +67,9 @@ func GroupSizes(d GroupSizesData) (Figure, error) {
 	return f, nil
 }
 
-const sizeTitle = "rollouts in the group G"
 
 // barGroups draws the bars of a place side by side, with a key.
-func (p *panel) barGroups(laws []sizes, places int) {
+func (p *panel) barGroups(laws []sizes, title string) {
 	top := span{0, 0}
 	for i, law := range laws {
 		for _, v := range law.shares {
@@ -75,27 +79,25 @@ func (p *panel) barGroups(laws []sizes, places int) {
 			p.key = append(p.key, fillSample(law.label, inkOf(i).mark))
 		}
 	}
-	p.setPlot(sizeTitle, "share of groups", span{-0.6, float64(places) - 0.4}, top.padded(0, 0.06))
-	p.plot.Add(grid{}, bars{laws, places})
+	p.setPlot(title, "share of groups", span{-0.6, float64(len(p.x.fixed)) - 0.4}, top.padded(0, 0.06))
+	p.plot.Add(grid{}, bars{laws, len(p.x.fixed)})
 }
 
 // barRows draws a row a strategy: there are more of them than inks.
-func (p *panel) barRows(laws []sizes, places int) {
+func (p *panel) barRows(laws []sizes, title string) {
 	p.y.bare = true
 	p.pitch = 2.8 * tickSize
 	for i, law := range laws {
 		p.rows = append(p.rows, row{text: law.label, y: -float64(i)})
 	}
-	p.setPlot(sizeTitle, "", span{-0.6, float64(places) - 0.4}, span{0.4 - float64(len(laws)), 0.75})
+	p.setPlot(title, "", span{-0.6, float64(len(p.x.fixed)) - 0.4}, span{0.4 - float64(len(laws)), 0.75})
 	p.plot.Y.Width = 0
 	p.plot.Add(barTable{laws})
 }
 
-// A place on the axis of sizes stands for the sizes from low to high.
-type place struct {
-	low  int
-	name string
-}
+// A place on the axis of sizes is a size, or the power of two with which the
+// sizes that it stands for begin.
+type place int
 
 // A sizes is a cleaned law: shares[k] belongs to place k.
 type sizes struct {
@@ -104,7 +106,7 @@ type sizes struct {
 }
 
 // gatherSizes cleans the laws and gives each size, or power of two, a place.
-func gatherSizes(laws []SizeLaw, n *notes) ([]sizes, []place) {
+func gatherSizes(laws []SizeLaw, n *notes) (out []sizes, places []place, binned bool) {
 	points := make([][]Point, len(laws))
 	lows := map[int]bool{}
 	for i, law := range laws {
@@ -117,9 +119,8 @@ func gatherSizes(laws []SizeLaw, n *notes) ([]sizes, []place) {
 			lows[int(p.X)] = true
 		}
 	}
-	binned := len(lows) > maxSizes
+	binned = len(lows) > maxSizes
 	if binned {
-		n.add("group sizes: more than %d sizes, summed by powers of two", maxSizes)
 		lows = map[int]bool{}
 		for _, ps := range points {
 			for _, p := range ps {
@@ -127,17 +128,12 @@ func gatherSizes(laws []SizeLaw, n *notes) ([]sizes, []place) {
 			}
 		}
 	}
-	var places []place
 	at := map[int]int{}
 	for _, low := range slices.Sorted(maps.Keys(lows)) {
 		at[low] = len(places)
-		name := strconv.Itoa(low)
-		if binned && low > 1 {
-			name += "–" + strconv.Itoa(2*low-1)
-		}
-		places = append(places, place{low, name})
+		places = append(places, place(low))
 	}
-	out := make([]sizes, len(laws))
+	out = make([]sizes, len(laws))
 	for i, ps := range points {
 		out[i] = sizes{n.clean(laws[i].Label), make([]Value, len(places))}
 		for k := range out[i].shares {
@@ -153,7 +149,7 @@ func gatherSizes(laws []SizeLaw, n *notes) ([]sizes, []place) {
 			out[i].shares[at[key]] = v
 		}
 	}
-	return out, places
+	return out, places, binned
 }
 
 // powerBelow returns the largest power of two <= n, and n itself below 1.

@@ -202,8 +202,8 @@ func (p *probe) scales(t *testing.T, logX, logY bool) (x, y scale) {
 	var numbers []number
 	lowest := math.Inf(1)
 	for _, w := range p.words {
-		v, err := strconv.ParseFloat(strings.ReplaceAll(w.text, "\u2212", "-"), 64)
-		if err != nil || w.size != tickSize {
+		v := parse(w.text)
+		if math.IsNaN(v) || w.size != tickSize {
 			continue
 		}
 		// Figures stand on the baseline and are 0.7 em high.
@@ -231,4 +231,15 @@ func (p *probe) scales(t *testing.T, logX, logY bool) (x, y scale) {
 		return scale{log, a[1] - k*a[0], k}
 	}
 	return fit("x", xs, logX), fit("y", ys, logY)
+}
+
+type length = vg.Length
+
+// parse reads a number of an axis.
+func parse(s string) float64 {
+	v, err := strconv.ParseFloat(strings.ReplaceAll(s, "\u2212", "-"), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
 }

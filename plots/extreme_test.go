@@ -1,0 +1,410 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var (
+	nan = math.NaN()
+	inf = math.Inf(1)
+)
+
+// line returns n points on a line with intervals.
+func line(n int, slope, high float64) []Point {
+	var ps []Point
+	for i := range n {
+		y := slope*float64(i) + 1
+		ps = append(ps, Point{float64(i + 1), y, y - high, y + high})
+	}
+	return ps
+}
+
+const long = "vigor:m0=2,rounds=4,alpha=0.5,gamma=2,ties=random,cut=ceil,select=sample,update=all,reuse=true"
+
+// oddPoints are series that a figure has to survive.
+var oddPoints = map[string][]Point{
+	"one":            {At(1, 2)},
+	"identical":      {At(3, 2), At(3, 2), At(3, 2)},
+	"level":          {At(1, 2), At(2, 2), At(3, 2)},
+	"upright":        {At(2, 1), At(2, 2), At(2, 3)},
+	"zero":           {At(0, 0)},
+	"zeros":          {At(1, 0), At(2, 0)},
+	"some bad":       {At(1, 1), At(2, nan), At(3, 3), At(inf, 1), At(4, -inf), At(nan, nan), At(5, 4)},
+	"alternating":    {At(1, 1), At(2, nan), At(3, 3), At(4, nan), At(5, 5)},
+	"huge":           {At(1, 1e99), At(2, -1e99)},
+	"beyond":         {At(1, 1e300), At(2, 1)},
+	"tiny":           {At(1, 5e-324), At(2, 1e-300)},
+	"small":          {At(1, 3e-9), At(2, 4e-9)},
+	"close":          {At(1, 1), At(2, math.Nextafter(1, 2))},
+	"close and far":  {At(1, 1e9), At(2, 1e9+1)},
+	"negative":       {At(-5, -3), At(-2, -1)},
+	"far":            {At(1e15, 1), At(2e15, 2)},
+	"log":            {At(1, 1e-12), At(2, 1), At(3, 1e-3)},
+	"log with zero":  {At(1, 1e-6), At(2, 0), At(3, 0.5), At(4, -1)},
+	"wide":           {{1, 1, -1e50, 1e50}, {2, 2, 1, 3}},
+	"bad intervals":  {{1, 2, 3, 4}, {2, 2, nan, 3}, {3, 2, -inf, inf}, {4, 2, 3, 1}},
+	"no intervals":   {{X: 1, Y: 1}, {X: 2, Y: 3}},
+	"backwards":      {At(3, 1), At(2, 5), At(1, 2)},
+	"many":           line(3000, 0.01, 5),
+	"probability":    {At(0, 2), At(0.5, 9), At(1, 2)},
+	"beside [0, 1]":  {At(-0.5, 1), At(0.5, 2), At(1.5, 3)},
+	"a million long": {At(1, 1234567.891), At(1e6, 7654321.123)},
+}
+
+// odd builds every kind of figure of the points.
+func odd(label string, ps []Point) map[string]func() (Figure, error) {
+	families := []Family{
+		{Label: label, ClosedForm: ps, Truncated: ps, MeanField: ps, MonteCarlo: ps},
+		{Label: label + " 2", MonteCarlo: ps},
+	}
+	var shares []SizeShare
+	var values []Value
+	for i, p := range ps {
+		shares = append(shares, SizeShare{i, Value{p.Y, p.Low, p.High}})
+		if i < 30 {
+			values = append(values, Value{p.Y, p.Low, p.High})
+		}
+	}
+	var rows []ComparisonRow
+	for i, v := range values {
+		rows = append(rows, ComparisonRow{label, fmt.Sprint(label, " ", i), []Value{v, v}})
+	}
+	return map[string]func() (Figure, error){
+		"speedup": func() (Figure, error) {
+			return Speedup(SpeedupData{Shapes: families, Cap: ps, Exponent: "1/3"})
+		},
+		"speedup of one": func() (Figure, error) {
+			return Speedup(SpeedupData{Shapes: families[:1], Cap: ps, Exponent: "12345678"})
+		},
+		"eta": func() (Figure, error) {
+			return EtaShape(EtaShapeData{Schedules: families, Cap: []Point{At(1, 3.75), At(4, 3.75)}})
+		},
+		"allocation":  func() (Figure, error) { return Allocation(AllocationData{families}) },
+		"screening":   func() (Figure, error) { return Screening(ScreeningData{families}) },
+		"group sizes": func() (Figure, error) { return GroupSizes(GroupSizesData{[]SizeLaw{{label, shares}, {"b", shares}}}) },
+		"gradient":    func() (Figure, error) { return GradientNorm(GradientNormData{ps, label}) },
+		"comparison": func() (Figure, error) {
+			return Comparison(ComparisonData{label, []string{label, "b"}, rows, 1})
+		},
+	}
+}
+
+// TestExtremes draws every odd series in every kind of figure, with short and
+// very long labels, at both widths: an error or a sound figure.
+func TestExtremes(t *testing.T) {
+	for what, ps := range oddPoints {
+		labels := []string{"a"}
+		if what == "some bad" || what == "log" || what == "close and far" {
+			labels = []string{"a", long, strings.Repeat("W", 400), "", "日本語 \x00\xff\n🙂", "_{x}^{y}_^{{}"}
+		}
+		for _, label := range labels {
+			for kind, build := range odd(label, ps) {
+				f, err := build()
+				if err != nil {
+					if !strings.HasPrefix(err.Error(), "plots: ") {
+						t.Errorf("%s of %s: error %q does not name the package", kind, what, err)
+					}
+					continue
+				}
+				for _, w := range []Width{OneColumn, TwoColumn} {
+					t.Run(fmt.Sprintf("%s/%s/%.8q/%v", kind, what, label, w), func(t *testing.T) { look(f, w).check(t) })
+				}
+			}
+		}
+	}
+}
+
+// TestExtremesRender writes a few of them in every format.
+func TestExtremesRender(t *testing.T) {
+	for _, what := range []string{"some bad", "huge", "tiny", "log with zero", "close", "bad intervals"} {
+		for kind, build := range odd(long, oddPoints[what]) {
+			f, err := build()
+			if err != nil {
+				continue
+			}
+			for _, format := range Formats() {
+				if _, err := Render(f, format, OneColumn); err != nil {
+					t.Errorf("%s of %s as %s: %v", kind, what, format, err)
+				}
+			}
+		}
+	}
+}
+
+// TestTwentySeries draws as many as a figure may ever meet, and names each.
+func TestTwentySeries(t *testing.T) {
+	var families []Family
+	var laws []SizeLaw
+	var rows []ComparisonRow
+	var parties []string
+	for i := range 20 {
+		label := fmt.Sprintf("strategy %d", i+1)
+		ps := line(4, 0.1*float64(i%7), 0.05)
+		for k := range ps {
+			ps[k].X /= 4
+		}
+		families = append(families, Family{Label: label, MeanField: ps, MonteCarlo: ps})
+		law := SizeLaw{Label: label}
+		for k := range 4 {
+			law.Shares = append(law.Shares, SizeShare{2 + i%3 + 4*k, Value{0.25, 0.2, 0.3}})
+		}
+		laws = append(laws, law)
+		rows = append(rows, ComparisonRow{"", label, []Value{{float64(i), float64(i) - 1, float64(i) + 1}}})
+		parties = append(parties, label)
+	}
+	party := ComparisonRow{"", "all", make([]Value, 20)}
+	figures := map[string]Figure{
+		"speedup":     must(Speedup(SpeedupData{Shapes: families, Exponent: "1"})),
+		"eta":         must(EtaShape(EtaShapeData{Schedules: families})),
+		"allocation":  must(Allocation(AllocationData{families})),
+		"screening":   must(Screening(ScreeningData{families})),
+		"group sizes": must(GroupSizes(GroupSizesData{laws})),
+		"comparison":  must(Comparison(ComparisonData{"x", []string{"replay"}, rows, nan})),
+		"parties":     must(Comparison(ComparisonData{"x", parties, []ComparisonRow{party}, nan})),
+	}
+	for name, f := range figures {
+		for _, w := range []Width{OneColumn, TwoColumn} {
+			p := look(f, w)
+			t.Run(fmt.Sprintf("%s/%v", name, w), func(t *testing.T) { p.check(t) })
+			for i := range 20 {
+				if s := fmt.Sprintf("strategy %d", i+1); !strings.Contains(p.text(), s) {
+					t.Errorf("%s at %v in: %q has no label", name, w, s)
+				}
+			}
+		}
+	}
+}
+
+func TestConstructorErrors(t *testing.T) {
+	many := make([]Family, maxSeries+1)
+	for i := range many {
+		many[i].MonteCarlo = []Point{At(1, 1)}
+	}
+	bad := []Family{{Label: "a", MonteCarlo: []Point{At(nan, 1), At(1, inf)}}}
+	for _, c := range []struct {
+		want  string
+		build func() (Figure, error)
+	}{
+		{"speedup: no finite point", func() (Figure, error) { return Speedup(SpeedupData{}) }},
+		{"speedup: no finite point", func() (Figure, error) { return Speedup(SpeedupData{Shapes: bad}) }},
+		{`speedup: exponent = "a", want`, func() (Figure, error) { return Speedup(SpeedupData{Shapes: bad, Exponent: "a"}) }},
+		{"speedup: 41 series, want [1, 40]", func() (Figure, error) { return Speedup(SpeedupData{Shapes: many}) }},
+		{"eta against shape: no finite point", func() (Figure, error) { return EtaShape(EtaShapeData{}) }},
+		{"allocation: no finite point", func() (Figure, error) { return Allocation(AllocationData{}) }},
+		{"screening errors: no finite point", func() (Figure, error) { return Screening(ScreeningData{bad}) }},
+		{"group sizes: no finite share", func() (Figure, error) { return GroupSizes(GroupSizesData{}) }},
+		{"group sizes: 41 series", func() (Figure, error) { return GroupSizes(GroupSizesData{make([]SizeLaw, 41)}) }},
+		{"gradient norm: no finite case", func() (Figure, error) { return GradientNorm(GradientNormData{}) }},
+		{"comparison: no finite value", func() (Figure, error) { return Comparison(ComparisonData{}) }},
+		{"comparison: 61 rows, want [1, 60]", func() (Figure, error) {
+			return Comparison(ComparisonData{Rows: make([]ComparisonRow, 61)})
+		}},
+		{`comparison: row "r" has 2 values, want at most 1`, func() (Figure, error) {
+			return Comparison(ComparisonData{"x", []string{"p"}, []ComparisonRow{{"", "r", make([]Value, 2)}}, nan})
+		}},
+	} {
+		f, err := c.build()
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+		if len(f.panels) > 0 {
+			t.Errorf("%q: a figure comes with the error", c.want)
+		}
+	}
+}
+
+func TestNotes(t *testing.T) {
+	f := must(Screening(ScreeningData{[]Family{
+		{Label: "a", MonteCarlo: oddPoints["some bad"]},
+		{Label: "∇b", MonteCarlo: []Point{At(1, 1e-4), At(2, 0), {3, 2, 3, 4}}},
+	}}))
+	want := []string{
+		"a, Monte Carlo: 4 of 7 points dropped (not finite)",
+		`label "∇b": the font has no sign for '∇'`,
+		"∇b, Monte Carlo: 1 intervals left out (not finite or without their point)",
+		"∇b, Monte Carlo: 1 points are zero, drawn as hollow triangles at the foot of the logarithmic axis",
+	}
+	got := f.Notes()
+	for _, w := range want {
+		found := false
+		for _, g := range got {
+			found = found || g == w
+		}
+		if !found {
+			t.Errorf("note %q is missing in %q", w, got)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d notes, want %d: %q", len(got), len(want), got)
+	}
+	for name, f := range samples() {
+		if n := f.Notes(); name != "gradient" && len(n) > 0 {
+			t.Errorf("%s: a sound figure has notes: %q", name, n)
+		}
+	}
+}
+
+// TestGaps wants no line across a point that was dropped.
+func TestGaps(t *testing.T) {
+	ps := []Point{At(1, 1), At(2, 2), At(3, nan), At(4, 4), At(5, 5)}
+	p := look(must(Speedup(SpeedupData{Shapes: []Family{{ClosedForm: ps}}})), OneColumn)
+	x, y := p.scales(t, false, false)
+	c := inkOf(0).mark
+	if !p.hasCurve(ps[:2], x, y, c, nil) || !p.hasCurve(ps[3:], x, y, c, nil) {
+		t.Error("the parts beside the gap are not drawn")
+	}
+	if p.hasCurve([]Point{ps[1], ps[3]}, x, y, c, nil) {
+		t.Error("the line bridges the gap")
+	}
+}
+
+// TestSpread checks the rules of spread against any input: order, no overlap,
+// bounds, and no move where none is needed.
+func TestSpread(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		heights := rapid.SliceOfN(rapid.Float64Range(1, 20), 0, 12).Draw(t, "heights")
+		var want, hs []length
+		at, total := 0.0, 0.0
+		for _, h := range heights {
+			at += rapid.Float64Range(0, 30).Draw(t, "step")
+			want, hs, total = append(want, length(at)), append(hs, length(h)), total+h
+		}
+		lo := rapid.Float64Range(-50, 50).Draw(t, "lo")
+		hi := lo + total + rapid.Float64Range(0, 200).Draw(t, "room")
+		got := spread(want, hs, length(lo), length(hi))
+		const eps = 1e-6
+		for i, c := range got {
+			if float64(c-hs[i]/2) < lo-eps || float64(c+hs[i]/2) > hi+eps {
+				t.Fatalf("box %d at %v leaves [%v, %v]", i, c, lo, hi)
+			}
+			if i > 0 && c-hs[i]/2 < got[i-1]+hs[i-1]/2-eps {
+				t.Fatalf("boxes %d and %d overlap", i-1, i)
+			}
+		}
+		fits := true
+		for i := range want {
+			fits = fits && float64(want[i]-hs[i]/2) >= lo && float64(want[i]+hs[i]/2) <= hi
+			fits = fits && (i == 0 || want[i]-hs[i]/2 >= want[i-1]+hs[i-1]/2)
+		}
+		for i := range want {
+			if fits && math.Abs(float64(got[i]-want[i])) > eps {
+				t.Fatalf("box %d moved from %v to %v without need", i, want[i], got[i])
+			}
+		}
+	})
+}
+
+// TestTicks checks that ticks lie in range, ascend, are not too many, and read
+// as what they are.
+func TestTicks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := axis{log: rapid.Bool().Draw(t, "log"), integer: rapid.Bool().Draw(t, "integer")}
+		lo := rapid.Float64Range(-1e6, 1e6).Draw(t, "lo")
+		hi := lo + math.Pow(10, rapid.Float64Range(-3, 8).Draw(t, "size"))
+		if a.log {
+			lo = math.Pow(10, rapid.Float64Range(-12, 3).Draw(t, "loglo"))
+			hi = lo * math.Pow(10, rapid.Float64Range(0.05, 12).Draw(t, "decades"))
+		}
+		n := rapid.IntRange(2, 10).Draw(t, "n")
+		labels, last := 0, math.Inf(-1)
+		size := math.Max(math.Abs(lo), math.Abs(hi))
+		for _, k := range a.ticks(lo, hi, n) {
+			if k.Value < lo-1e-6*size || k.Value > hi+1e-6*size || k.Value <= last {
+				t.Fatalf("tick %v after %v in [%v, %v]", k.Value, last, lo, hi)
+			}
+			last = k.Value
+			if k.Label == "" {
+				continue
+			}
+			labels++
+			v := parse(k.Label)
+			if math.Abs(v-k.Value) > 1e-6*math.Max(math.Abs(k.Value), (hi-lo)/100) {
+				t.Fatalf("the tick at %v says %s", k.Value, k.Label)
+			}
+		}
+		if most := max(n+2, 7); labels > most {
+			t.Fatalf("%d labels in [%v, %v], want <= %d", labels, lo, hi, most)
+		}
+	})
+}
+
+func TestNumber(t *testing.T) {
+	for _, c := range []struct {
+		v                float64
+		decimals, digits int
+		want             string
+	}{
+		{0.5, 1, 1, "0.5"},
+		{-0.5, 1, 1, "\u22120.5"},
+		{0, 2, 1, "0.00"},
+		{math.Copysign(0, -1), 1, 1, "0.0"},
+		{-1e-17, 1, 1, "0.0"},
+		{20000, 0, 1, "20000"},
+		{1e-7, 7, 1, "1e\u22127"},
+		{1.5e12, 0, 2, "1.5e12"},
+		{2e100, 0, 1, "2e100"},
+		{2e8, 0, 2, "2e8"},
+		{0, 9, 2, "0"},
+		{-1e-20, 9, 2, "0"},
+		{-20, 0, 2, "\u221220"},
+	} {
+		if got := number(c.v, c.decimals, c.digits); got != c.want {
+			t.Errorf("number(%v, %d, %d) = %q, want %q", c.v, c.decimals, c.digits, got, c.want)
+		}
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 14975: "14,975", 1234567: "1,234,567"} {
+		if got := grouped(n); got != want {
+			t.Errorf("grouped(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	r := labelRuler(sans(nameSize))
+	for _, c := range []struct {
+		s     string
+		width length
+		n     int
+		want  string
+	}{
+		{"fixed, G = 8", 100, 3, "fixed, G = 8"},
+		{"false negative, cumulative", 60, 3, "false negative,|cumulative"},
+		{"WWWWWWWWWWWWWWWWWWWW", 40, 3, "WW…WW"},
+		{"a=1,b=2,c=3,d=4", 30, 2, "a=1,b=2,|c=3,d=4"},
+		{"", 40, 2, ""},
+	} {
+		if got := strings.Join(r.wrap(c.s, c.width, c.n), "|"); got != c.want {
+			t.Errorf("wrap(%q, %v, %d) = %q, want %q", c.s, c.width, c.n, got, c.want)
+		}
+	}
+	for _, s := range []string{long, "日本語 text", strings.Repeat("a b ", 50)} {
+		for _, l := range r.wrap(s, 50, 3) {
+			if r.width(l) > 50 {
+				t.Errorf("the line %q of %q is wider than 50 pt", l, s)
+			}
+		}
+	}
+}
+
+func TestPieces(t *testing.T) {
+	for s, want := range map[string]string{
+		"τ_{GRPO}/τ_{VIGOR} = η^{1/3}": "[{τ 0} {GRPO -1} {/τ 0} {VIGOR -1} { = η 0} {1/3 1}]",
+		"plain":                        "[{plain 0}]",
+		"a_b^c {d}":                    "[{a_b^c {d} 0}]",
+		"x_{open":                      "[{x_{open 0}]",
+		"":                             "[]",
+		"^{2}":                         "[{2 1}]",
+	} {
+		if got := fmt.Sprint(pieces(s)); got != want {
+			t.Errorf("pieces(%q) = %s, want %s", s, got, want)
+		}
+	}
+}
