@@ -108,7 +108,7 @@ func TestNumbersReachAllocation(t *testing.T) {
 			t.Errorf("%s: the curve does not run through its points", f.Label)
 		}
 		for _, q := range f.MonteCarlo {
-			if !p.hasDot(q, x, y, inkOf(i).mark, aside(i, len(d.Strategies))) {
+			if !p.hasDot(q, x, y, inkOf(i).mark, 0) {
 				t.Errorf("%s: no dot with its interval at %+v", f.Label, q)
 			}
 		}
@@ -171,29 +171,102 @@ func TestNumbersReachGroupSizes(t *testing.T) {
 	}
 }
 
+// TestNumbersReachGradient looks at the scatter alone: few cases are specks,
+// those above the bound diamonds.
 func TestNumbersReachGradient(t *testing.T) {
-	d := sampleGradient(200)
-	d.Cases = append(d.Cases, At(0.5, 0.6), At(1, 1+1e-12)) // one breaks the bound, one only rounds
-	f := must(GradientNorm(d))
-	p := look(f, TwoColumn)
-	p.check(t)
-	text := p.text()
-	if !strings.Contains(text, "1 above") {
-		t.Errorf("the case above the bound is not counted: %s", text)
-	}
-	diamonds := 0
-	for _, s := range p.fills {
-		if s.color == inkOf(3).mark {
-			diamonds++
+	for _, c := range []struct {
+		name  string
+		log   bool
+		cases []Point
+	}{
+		{"linear", false, []Point{At(0.2, 0.1), At(0.5, 0.3), At(1, 1+1e-12), At(0.8, 0), At(0, 0), At(0.5, 0.6)}},
+		{"logarithmic", true, []Point{At(0.01, 0.005), At(0.5, 0.3), At(30, 30), At(7, 0.02), At(0.5, 0.6)}},
+	} {
+		f := must(GradientNorm(GradientNormData{Cases: c.cases}))
+		f.panels = f.panels[:1]
+		p := look(f, OneColumn)
+		x, y := p.scales(t, c.log, c.log)
+		specks := p.circles(inkOf(0).mark)
+		sound := c.cases[:len(c.cases)-1]
+		for _, q := range sound {
+			if !near(specks, x.page(q.X), y.page(q.Y)) {
+				t.Errorf("%s: no speck at %+v", c.name, q)
+			}
+		}
+		if len(specks) != len(sound)+1 { // and the key
+			t.Errorf("%s: %d specks, want %d", c.name, len(specks), len(sound)+1)
+		}
+		above, diamonds := c.cases[len(sound)], 0
+		for _, s := range p.fills {
+			if s.color == inkOf(3).mark && len(s.points) == 4 {
+				diamonds++
+				at := vg.Point{X: s.points[0].X, Y: s.points[1].Y}
+				if diamonds == 1 && !near([]vg.Point{at}, x.page(above.X), y.page(above.Y)) {
+					t.Errorf("%s: the case above the bound is drawn at %v", c.name, at)
+				}
+			}
+		}
+		if diamonds != 2 || !strings.Contains(p.text(), "1 above") { // and the key
+			t.Errorf("%s: %d diamonds, want 2; the key says %s", c.name, diamonds, p.text())
+		}
+		if text := p.text(); !strings.Contains(text, fmt.Sprintf("%d cases", len(sound))) {
+			t.Errorf("%s: %d sound cases; the key says %s", c.name, len(sound), text)
+		}
+		for _, l := range p.lines {
+			if l.color != boundGrey || len(l.points) != 2 || l.points[0].Y == l.points[1].Y {
+				continue // the key, and axes
+			}
+			// The diagonal passes through (1, 1).
+			a, b, at := l.points[0], l.points[1], x.page(1)
+			v := float64(a.Y) + (at-float64(a.X))*float64(b.Y-a.Y)/float64(b.X-a.X)
+			if math.Abs(v-y.page(1)) > within {
+				t.Errorf("%s: the diagonal is at %.1f over 1, want %.1f", c.name, v, y.page(1))
+			}
 		}
 	}
-	if diamonds != 2 { // the case and its key
-		t.Errorf("%d marks of cases above the bound, want 2 with the key", diamonds)
+}
+
+// TestCells counts the cases of a binned scatter: each lies in one cell, cells
+// of many are dark, and a case above the bound is never binned.
+func TestCells(t *testing.T) {
+	d := GradientNormData{}
+	for i := range 1000 {
+		d.Cases = append(d.Cases, At(1, 0.5), At(0.5+float64(i)/2000, 0.1))
 	}
-	// 20,000 cases: every case lies in a cell of its shade, and none is lost.
-	big := must(GradientNorm(sampleGradient(20000)))
-	if got := look(big, OneColumn).text(); strings.Contains(got, "above") || !strings.Contains(got, "14,975 cases") {
-		t.Errorf("20000 sound cases, 5025 of them zero: the key says %s", got)
+	d.Cases = append(d.Cases, At(0.2, 0.9))
+	f := must(GradientNorm(d))
+	f.panels = f.panels[:1]
+	p := look(f, OneColumn)
+	p.check(t)
+	x, y := p.scales(t, false, false)
+	covered := func(q Point, shade color.Color) bool {
+		for _, s := range p.fills {
+			if s.color != shade {
+				continue
+			}
+			for i := 0; i+3 < len(s.points); i += 4 {
+				a, b := s.points[i], s.points[i+2]
+				if px, py := x.page(q.X), y.page(q.Y); px > float64(a.X)-within && px < float64(b.X)+within && py > float64(a.Y)-within && py < float64(b.Y)+within {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if !covered(At(1, 0.5), shades[len(shades)-1]) {
+		t.Error("a thousand cases at one place are not in the darkest cell")
+	}
+	for _, q := range d.Cases[:2000] {
+		found := false
+		for _, s := range shades {
+			found = found || covered(q, s)
+		}
+		if !found {
+			t.Errorf("no cell holds %+v", q)
+		}
+	}
+	if text := p.text(); !strings.Contains(text, "2,000 cases") || !strings.Contains(text, "1 above") {
+		t.Errorf("the key says %s, want 2,000 cases and 1 above", text)
 	}
 }
 

@@ -83,6 +83,7 @@ func scatterPanel(cases []Point, bound string, n *notes) *panel {
 		p.key = append(p.key, fillSample(fmt.Sprintf("few to many of %s cases", grouped(len(below))), shades[:]...))
 	} else {
 		p.plot.Add(specks{below, inkOf(0).mark})
+		p.key = append(p.key, speckSample(grouped(len(below))+" cases", inkOf(0).mark))
 	}
 	p.plot.Add(diagonal{})
 	line := draw.LineStyle{Color: boundGrey, Width: boundWidth}
@@ -185,8 +186,18 @@ type specks struct {
 func (s specks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, pt := range s.points {
-		c.DrawGlyph(draw.GlyphStyle{Color: s.color, Radius: 1, Shape: draw.CircleGlyph{}}, vg.Point{X: x(pt.X), Y: y(pt.Y)})
+		c.DrawGlyph(speck(s.color), vg.Point{X: x(pt.X), Y: y(pt.Y)})
 	}
+}
+
+func speck(c color.Color) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: c, Radius: 1, Shape: draw.CircleGlyph{}}
+}
+
+func speckSample(text string, col color.Color) sample {
+	return sample{text, keyDot, func(c draw.Canvas, box vg.Rectangle) {
+		c.DrawGlyphNoClip(speck(col), vg.Point{X: box.Min.X + keyDot/2, Y: (box.Min.Y + box.Max.Y) / 2})
+	}}
 }
 
 // diagonal is the line y = x, as far as it is inside. It takes away the parts

@@ -67,7 +67,6 @@ func GroupSizes(d GroupSizesData) (Figure, error) {
 	return f, nil
 }
 
-
 // barGroups draws the bars of a place side by side, with a key.
 func (p *panel) barGroups(laws []sizes, title string) {
 	top := span{0, 0}

@@ -99,7 +99,9 @@ func (ch chart) traces(n *notes) []trace {
 				t.name = kinds[t.kind].name
 			}
 		}
-		t.shift = aside(t.family, len(ch.families))
+		if ch.x.integer {
+			t.shift = aside(t.family, len(ch.families))
+		}
 		t.line = draw.LineStyle{Color: inkOf(t.series).mark, Width: lineWidth}
 		if dashed {
 			t.line.Dashes = kinds[t.kind].dashes
@@ -283,7 +285,8 @@ func (ch chart) key(ts []trace, n *notes) []sample {
 	return key
 }
 
-// aside parts the points that families have at the same x.
+// aside parts the points that families have in the same round. On a continuous
+// axis points stay where they are.
 func aside(i, n int) vg.Length {
 	step := math.Min(2.2, 9/float64(n))
 	return vg.Length(step * (float64(i) - float64(n-1)/2))
