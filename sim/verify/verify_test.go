@@ -1,0 +1,260 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"vigorlab/distributions/table"
+)
+
+// TestHolm works Holm's procedure by hand: level 0.05, a family of five, of
+// which four were selected. Sorted p: .009 <= .05/5, .012 <= .05/4, and
+// .018 > .05/3 = .0167 stops it, so that .02 holds too though .02 <= .05/2.
+func TestHolm(t *testing.T) {
+	row := func(p float64) Row { return Row{P: number(p), SE: number(1)} }
+	r := &Report{Level: 0.05, Family: 5, Sections: []Section{
+		{Rows: []Row{row(.02), {Verdict: Untestable}, row(.009)}}, {Rows: []Row{row(.018), row(.012)}},
+	}}
+	judge(r)
+	var got []Verdict
+	for _, row := range r.Rows() {
+		got = append(got, row.Verdict)
+	}
+	if want := []Verdict{Holds, Untestable, Fails, Holds, Fails}; !slices.Equal(got, want) {
+		t.Errorf("verdicts %v, want %v", got, want)
+	}
+	// 1 - .05/10 and .99 of the normal law: 2.575829 + 2.326348.
+	if d := *r.Rows()[0].Detects; math.Abs(d-4.902177) > 1e-5 {
+		t.Errorf("detects %v, want 4.902177", d)
+	}
+}
+
+func TestCompared(t *testing.T) {
+	// Two standard errors away: p = 0.0455.
+	if p := *compared(Row{}, 1.2, 0.1, 1).P; math.Abs(p-0.04550026) > 1e-7 {
+		t.Errorf("p = %v, want 0.0455", p)
+	}
+	if p := *compared(Row{}, 1, 0, 1).P; p != 1 {
+		t.Errorf("equal without noise: p = %v, want 1", p)
+	}
+	if p := *compared(Row{}, 1.1, 0, 1).P; p != 0 {
+		t.Errorf("different without noise: p = %v, want 0", p)
+	}
+}
+
+func TestVerdictsOfExactClaims(t *testing.T) {
+	for _, c := range []struct {
+		estimate, reference float64
+		want                Verdict
+	}{{2, 2, Holds}, {2.1, 2, HoldsWithin}, {2.3, 2, Fails}, {1.9, 2, HoldsWithin}, {1, 2, Fails}, {math.NaN(), 2, Fails}} {
+		if got := claimed(Row{}, c.estimate, c.reference).Verdict; got != c.want {
+			t.Errorf("claimed(%v, %v) = %s, want %s", c.estimate, c.reference, got, c.want)
+		}
+	}
+	if agreed(Row{}, 1+1e-8, 1).Verdict != Fails || agreed(Row{}, 1+1e-10, 1).Verdict != Holds || agreed(Row{}, math.NaN(), 1).Verdict != Fails {
+		t.Error("agreed does not tell 1e-8 from 1e-10, or passes NaN")
+	}
+}
+
+func TestOnly(t *testing.T) {
+	run := func(only ...string) (*Report, error) {
+		return Run(context.Background(), Config{Seed: 1, Workers: 2, Quick: true, Only: only})
+	}
+	r, err := run("2.published-speedup", "5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, s := range r.Sections {
+		ids = append(ids, s.Study)
+	}
+	if want := []string{"2.published-speedup", "5.untested"}; !slices.Equal(ids, want) {
+		t.Errorf("studies %v, want %v", ids, want)
+	}
+	_, err = run("2.publishd-speedup")
+	if err == nil || !strings.Contains(err.Error(), "did you mean 2.published-speedup?") {
+		t.Errorf("error %v, want the nearest study", err)
+	}
+	if _, err := run("9"); err == nil {
+		t.Error("rung 9 is accepted")
+	}
+}
+
+// TestLadder climbs the whole quick ladder once and holds it to its promises:
+// no check of ours fails (at seed 1; over seeds with probability 1 - 1e-4),
+// the family is what was announced, the published claims get the verdicts that
+// theory.md derives, no number is NaN, and a study taken over from an earlier
+// run, alone or in company, is the same to the last byte for any number of
+// workers.
+func TestLadder(t *testing.T) {
+	if testing.Short() {
+		t.Log("short: the ladder is climbed in full runs")
+		return
+	}
+	saved := map[string]*Section{}
+	cfg := Config{Seed: 1, Workers: 2, Quick: true, Save: func(s *Section) error {
+		text, err := json.Marshal(s) // fails on NaN
+		if err != nil {
+			return err
+		}
+		saved[s.Study] = new(Section)
+		return json.Unmarshal(text, saved[s.Study])
+	}}
+	r, err := Run(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range r.Wrong() {
+		t.Errorf("%s: our own check fails: %v ± %v, want %v", row.ID, *row.Estimate, *row.SE, *row.Reference)
+	}
+	checkFamily(t, r)
+	checkVerdicts(t, r)
+
+	taken := Config{Seed: 1, Workers: 1, Quick: true, Done: func(study string) (*Section, bool) {
+		s, ok := saved[study]
+		return s, ok && study != "4.random-control" // one study anew, by another number of workers
+	}}
+	again, err := Run(context.Background(), taken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(again, r) {
+		t.Error("a resumed ladder differs from an unbroken one")
+	}
+	alone, err := Run(context.Background(), Config{Seed: 1, Workers: 2, Quick: true, Only: []string{"4.random-control"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(r.Sections, func(s Section) bool { return s.Study == "4.random-control" })
+	if !reflect.DeepEqual(alone.Sections[0], r.Sections[i]) {
+		t.Error("a study alone differs from the same study in company")
+	}
+}
+
+func checkFamily(t *testing.T, r *Report) {
+	t.Helper()
+	compared := 0
+	ids := map[string]bool{}
+	for _, row := range r.Rows() {
+		if row.P != nil {
+			compared++
+		}
+		if ids[row.ID] {
+			t.Errorf("two rows are called %s", row.ID)
+		}
+		ids[row.ID] = true
+		if row.Verdict == "" || row.Claim == "" || row.Method == "" || row.Rung != int(row.ID[0]-'0') {
+			t.Errorf("%s: an incomplete row: %+v", row.ID, row)
+		}
+		if (row.Verdict == Untestable) == (row.Reason == "") {
+			t.Errorf("%s: verdict %s with reason %q", row.ID, row.Verdict, row.Reason)
+		}
+	}
+	if compared != r.Family {
+		t.Errorf("%d comparisons in a family of %d", compared, r.Family)
+	}
+}
+
+func checkVerdicts(t *testing.T, r *Report) {
+	t.Helper()
+	for id, want := range map[string]Verdict{
+		"1.gradient-bounds.identity":                              Holds,
+		"2.closed-form.shape-1.5":                                 HoldsWithin,
+		"2.published-speedup.exponent-1/3":                        Fails,
+		"2.published-speedup.exponent-1":                          Holds,
+		"3.truncated.theorem-1.5":                                 HoldsWithin,
+		"3.saturation.rounds-32":                                  Fails,
+		"4.noisy.theorem":                                         Fails,
+		"4.prompt-mean.uniform":                                   Fails,
+		"4.screening.published":                                   Fails,
+		"4.mean-field.uniform.eta":                                Holds,
+		"4.enumeration.fresh groups.eta_generated":                Holds,
+		"5.untested":                                              Untestable,
+		"7.replay":                                                Untestable,
+		"1.gradient-bounds.planted-M from sampled responses only": Holds,
+	} {
+		i := slices.IndexFunc(r.Rows(), func(row Row) bool { return row.ID == id })
+		if i < 0 {
+			t.Errorf("no row %s", id)
+		} else if got := r.Rows()[i].Verdict; got != want {
+			t.Errorf("%s: %s, want %s", id, got, want)
+		}
+	}
+}
+
+// TestReplayTables climbs rung 7 on hand-made tables: one where VIGOR must
+// gain, one without reward variance.
+func TestReplayTables(t *testing.T) {
+	gain := &table.Table{Name: "gain.csv"}
+	dead := &table.Table{Name: "dead.csv"}
+	for i := range 200 {
+		s := 0
+		if i%4 == 0 {
+			s = 4
+		}
+		gain.Rows = append(gain.Rows, table.Row{PromptID: string(rune('a' + i)), N: 8, S: s})
+		dead.Rows = append(dead.Rows, table.Row{PromptID: string(rune('a' + i)), N: 8, S: 8 * (i % 2)})
+	}
+	r, err := Run(context.Background(), Config{Seed: 1, Workers: 2, Quick: true, Tables: []*table.Table{gain, dead}, Only: []string{"7"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkReplay(t, r, "7.table-1-gain.gain", Holds)
+	checkReplay(t, r, "7.table-2-dead.gain", Untestable)
+}
+
+func checkReplay(t *testing.T, r *Report, id string, want Verdict) {
+	t.Helper()
+	for _, row := range r.Rows() {
+		if row.ID == id && row.Verdict != want {
+			t.Errorf("%s: %s (%+v), want %s", id, row.Verdict, row.Interval, want)
+		}
+	}
+	for _, row := range r.Wrong() {
+		t.Errorf("%s: our own check fails: %v, want %v", row.ID, *row.Estimate, *row.Reference)
+	}
+	if !slices.ContainsFunc(r.Rows(), func(row Row) bool { return row.ID == id }) {
+		t.Errorf("no row %s", id)
+	}
+}
+
+// TestReplayRealRun climbs rung 7 on the outcomes of a real GRPO run (see
+// SOURCES.md there): VIGOR gains reward variance on them.
+func TestReplayRealRun(t *testing.T) {
+	tab := realTable(t, "oneshot_rlvr/window_first5.csv")
+	r, err := Run(context.Background(), Config{Seed: 1, Workers: 2, Quick: true, Tables: []*table.Table{tab}, Only: []string{"7"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkReplay(t, r, "7.table-1-window_first5.gain", Holds)
+}
+
+// realTable reads a recorded table from the shared folder, or skips.
+func realTable(t *testing.T, name string) *table.Table {
+	t.Helper()
+	shared := os.Getenv("VIGORLAB_SHARED")
+	if shared == "" {
+		shared = filepath.Join("..", "..", "..", "shared")
+	}
+	f, err := os.Open(filepath.Join(shared, "data", filepath.FromSlash(name)))
+	if errors.Is(err, os.ErrNotExist) && os.Getenv("VIGORLAB_NO_SKIP") != "1" {
+		t.Skipf("needs ../shared/data/%s: set VIGORLAB_SHARED to the shared folder", name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	tab, err := table.Read(f, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
