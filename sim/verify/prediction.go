@@ -9,20 +9,40 @@ import (
 	"vigorlab/theory"
 )
 
-// predicted holds what stands beside every predicted speedup: eta of perfect
-// and of real selection, the caps and the progress figure.
-type predicted struct {
-	perfect, noisy, progress float64
-	cap, lawCap              float64
-	field                    *theory.MeanField
-	fixed                    *theory.MeanField // the fixed group of the same mean size
+// A Prediction is what theory foretells of VIGOR on a population of bounded
+// reward variance, in the limit of large batches, with the caps that no law
+// can pass (theory.md, sections 3.1 and 4.6).
+type Prediction struct {
+	Population string  `json:"population"`
+	Perfect    float64 `json:"perfect"`  // eta of perfect selection
+	Noisy      float64 `json:"noisy"`    // eta of the real selection: the mean field
+	Cap        float64 `json:"cap"`      // of eta, for any law
+	LawCap     float64 `json:"law_cap"`  // of eta, for this law: 1/E[u]
+	Progress   float64 `json:"progress"` // first-order progress per rollout, relative to the fixed group
+
+	Speedups []SpeedupPrediction `json:"speedup"`
 }
 
-// predict computes what the real algorithm does on a law in the limit of large
-// batches, whatever v says of selection.
-func predict(l distributions.Law, v schedule.Vigor) (*predicted, error) {
+// A SpeedupPrediction is eta to one exponent.
+type SpeedupPrediction struct {
+	Exponent string  `json:"exponent"` // "1/3", "1/2", "1"
+	Perfect  float64 `json:"perfect"`
+	Noisy    float64 `json:"noisy"`
+	Cap      float64 `json:"cap"` // the lower of the two caps
+}
+
+// predicted is a Prediction with the mean fields behind it.
+type predicted struct {
+	Prediction
+	field *theory.MeanField
+	fixed *theory.MeanField // the fixed group of the same mean size
+}
+
+// predict computes what the real algorithm does on a law, whatever v says of
+// selection.
+func predict(population string, l distributions.Law, v schedule.Vigor) (*predicted, error) {
 	v.Select = schedule.SelectSample
-	p := &predicted{}
+	p := &predicted{Prediction: Prediction{Population: population}}
 	var err error
 	if p.field, err = theory.VigorMeanField(l, v, frontier, theory.DefaultNodes); err != nil {
 		return nil, err
@@ -30,37 +50,34 @@ func predict(l distributions.Law, v schedule.Vigor) (*predicted, error) {
 	if p.fixed, err = theory.FixedMeanField(l, p.field.Rollouts, frontier, theory.DefaultNodes); err != nil {
 		return nil, err
 	}
-	if p.perfect, err = theory.EtaPerfect(l, v.Alpha.Float(), v.Gamma.Float(), v.Rounds); err != nil {
+	if p.Perfect, err = theory.EtaPerfect(l, v.Alpha.Float(), v.Gamma.Float(), v.Rounds); err != nil {
 		return nil, err
 	}
-	if p.cap, err = theory.CapLawFree(v); err != nil {
+	if p.Cap, err = theory.CapLawFree(v); err != nil {
 		return nil, err
 	}
-	if p.lawCap, err = theory.CapLaw(l); err != nil {
+	if p.LawCap, err = theory.CapLaw(l); err != nil {
 		return nil, err
 	}
-	p.noisy = p.field.Eta
-	p.progress = p.field.Progress / p.fixed.Progress
+	p.Noisy = p.field.Eta
+	p.Progress = p.field.Progress / p.fixed.Progress
+	for _, x := range theory.Exponents() {
+		p.Speedups = append(p.Speedups, SpeedupPrediction{
+			Exponent: x.Name,
+			Perfect:  theory.Speedup(p.Perfect, x.Value),
+			Noisy:    theory.Speedup(p.Noisy, x.Value),
+			Cap:      theory.Speedup(min(p.Cap, p.LawCap), x.Value),
+		})
+	}
 	return p, nil
 }
 
-// String prints the speedups of perfect and real selection under all three
-// exponents, the caps, and progress.
-func (p *predicted) String() string {
+// String prints the prediction for a note.
+func (p Prediction) String() string {
 	var parts []string
-	for _, x := range theory.Exponents() {
-		parts = append(parts, fmt.Sprintf("eta^(%s) perfect %.3f, real %.3f, cap %.3f", x.Name,
-			theory.Speedup(p.perfect, x.Value), theory.Speedup(p.noisy, x.Value), theory.Speedup(min(p.cap, p.lawCap), x.Value)))
+	for _, s := range p.Speedups {
+		parts = append(parts, fmt.Sprintf("eta^(%s) perfect %.3f, real %.3f, cap %.3f", s.Exponent, s.Perfect, s.Noisy, s.Cap))
 	}
 	return fmt.Sprintf("speedup: %s; caps on eta: %.4g any law, %.4g this law; progress %.4f",
-		strings.Join(parts, "; "), p.cap, p.lawCap, p.progress)
-}
-
-// prediction is predict for a note.
-func prediction(l distributions.Law, v schedule.Vigor) (string, error) {
-	p, err := predict(l, v)
-	if err != nil {
-		return "", err
-	}
-	return p.String(), nil
+		strings.Join(parts, "; "), p.Cap, p.LawCap, p.Progress)
 }

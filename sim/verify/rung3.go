@@ -62,14 +62,14 @@ func truncated(ctx context.Context, e *env) (*Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		note, err := prediction(l, v)
+		p, err := predict(bounded01(shape), l, v)
 		if err != nil {
 			return nil, err
 		}
 		s.Rows = append(s.Rows, claimed(Row{
 			ID:     fmt.Sprintf("theorem-%v", shape),
 			Claim:  fmt.Sprintf("Theorem 2's eta holds for bounded reward variance, shape %v on [%v, 1], T = 4", shape, umin),
-			Method: "truncated closed form", Note: note,
+			Method: "truncated closed form", Note: p.String(),
 		}, exact, theorem))
 	}
 	return s, nil
@@ -119,14 +119,14 @@ func paretoSuccess(ctx context.Context, e *env) (*Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		note, err := prediction(l, v)
+		p, err := predict(population, l, v)
 		if err != nil {
 			return nil, err
 		}
 		s.Rows = append(s.Rows, claimed(Row{
 			ID:     fmt.Sprintf("theorem-%v", shape),
 			Claim:  fmt.Sprintf("Theorem 2's eta holds when p itself is Pareto, shape %v on [0.01, 1]", shape),
-			Method: "perfect selection, quadrature", Note: note,
+			Method: "perfect selection, quadrature", Note: p.String(),
 		}, eta, theorem))
 	}
 	return s, nil

@@ -37,7 +37,7 @@ func noisy(context.Context, *env) (*Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := predict(l, vigor(nil))
+		p, err := predict(population, l, vigor(nil))
 		if err != nil {
 			return nil, err
 		}
@@ -45,25 +45,19 @@ func noisy(context.Context, *env) (*Section, error) {
 			ID:     population,
 			Claim:  "VIGOR's selection by sample variance gets the eta of perfect selection: " + population,
 			Method: "exact mean field", Note: p.String(),
-		}, p.noisy, p.perfect))
+		}, p.Noisy, p.Perfect))
+		s.Predictions = append(s.Predictions, p.Prediction)
 	}
 	theorem, err := theory.EtaPareto(1.5, 0.5, 2, 4)
 	if err != nil {
 		return nil, err
 	}
-	l, err := rewarding(popTP15)
-	if err != nil {
-		return nil, err
-	}
-	p, err := predict(l, vigor(nil))
-	if err != nil {
-		return nil, err
-	}
+	p := s.Predictions[0] // of popTP15
 	s.Rows = append(s.Rows, claimed(Row{
 		ID:     "theorem",
 		Claim:  "Theorem 2's eta is what the algorithm gets, shape 1.5 on [0.01, 1]",
 		Method: "exact mean field", Note: p.String(),
-	}, p.noisy, theorem))
+	}, p.Noisy, theorem))
 	return s, nil
 }
 
@@ -80,7 +74,7 @@ var fieldFigures = []fieldFigure{
 	{"signal_prompt_mean", func(o *sim.Outcome) sim.Estimate { return o.SignalPromptMean }, func(p *predicted) float64 { return p.field.SignalPromptMean }},
 	{"ineffective", func(o *sim.Outcome) sim.Estimate { return o.Ineffective }, func(p *predicted) float64 { return p.field.Ineffective }},
 	{"zero_variance_groups", func(o *sim.Outcome) sim.Estimate { return o.ZeroVarianceGroups }, func(p *predicted) float64 { return p.field.ZeroVarianceGroups }},
-	{"progress", func(o *sim.Outcome) sim.Estimate { return o.Progress }, func(p *predicted) float64 { return p.progress }},
+	{"progress", func(o *sim.Outcome) sim.Estimate { return o.Progress }, func(p *predicted) float64 { return p.Progress }},
 	{"false_negative_cumulative", func(o *sim.Outcome) sim.Estimate {
 		return o.Screening[len(o.Screening)-1].FalseNegativeCumulative
 	}, func(p *predicted) float64 {
@@ -99,7 +93,7 @@ func meanField(ctx context.Context, e *env) (*Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := predict(l, vigor(nil))
+		p, err := predict(population, l, vigor(nil))
 		if err != nil {
 			return nil, err
 		}
@@ -317,7 +311,7 @@ func screening(context.Context, *env) (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := predict(l, vigor(nil))
+	p, err := predict(popTP15, l, vigor(nil))
 	if err != nil {
 		return nil, err
 	}

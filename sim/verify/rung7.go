@@ -52,7 +52,7 @@ func replay(ctx context.Context, e *env, t *table.Table) (*Section, error) {
 		s.Rows = []Row{{ID: "gain", Kind: Claim, Claim: "VIGOR gains on " + t.Name, Method: "none", Verdict: Untestable, Note: why, Reason: why}}
 		return s, nil
 	}
-	p, err := predict(l, vigor(nil))
+	p, err := predict("table:path="+t.Name, l, vigor(nil))
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +65,7 @@ func replay(ctx context.Context, e *env, t *table.Table) (*Section, error) {
 		return nil, err
 	}
 	s.Rows, s.Curves = append(rows, checks...), []Curve{curve}
+	s.Predictions = []Prediction{p.Prediction}
 	return s, nil
 }
 
@@ -115,7 +116,7 @@ func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]
 	foretold := claimed(Row{
 		ID: "perfect", Claim: "perfect selection foretells the gain on " + t.Name,
 		Method: "the same replay beside perfect selection on the table's law",
-	}, eta.Mean, p.perfect)
+	}, eta.Mean, p.Perfect)
 	foretold.Interval = &interval
 	curve := Curve{Figure: FigureReplay, Family: filepath.Base(t.Name), Kind: MonteCarlo,
 		Points: []Point{{Y: eta.Mean, Low: interval[0], High: interval[1]}}}

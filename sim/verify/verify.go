@@ -78,9 +78,10 @@ type Point struct {
 
 // A Section is what one study found.
 type Section struct {
-	Study  string  `json:"study"`
-	Rows   []Row   `json:"rows"`
-	Curves []Curve `json:"curves"`
+	Study       string       `json:"study"`
+	Rows        []Row        `json:"rows"`
+	Curves      []Curve      `json:"curves"`
+	Predictions []Prediction `json:"predictions,omitempty"`
 }
 
 // A Report is the whole ladder.
@@ -99,6 +100,15 @@ func (r *Report) Rows() []Row {
 		rows = append(rows, s.Rows...)
 	}
 	return rows
+}
+
+// Predictions returns what was predicted, population by population.
+func (r *Report) Predictions() []Prediction {
+	var p []Prediction
+	for _, s := range r.Sections {
+		p = append(p, s.Predictions...)
+	}
+	return p
 }
 
 // Wrong returns the checks of ours that failed.
