@@ -287,7 +287,7 @@ func promptMean(context.Context, *env) (*Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := predict(l, vigor(nil))
+		p, err := predict(population, l, vigor(nil))
 		if err != nil {
 			return nil, err
 		}
