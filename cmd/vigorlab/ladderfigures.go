@@ -151,8 +151,9 @@ func (l *ladder) comparisonData(rung int) plots.ComparisonData {
 		if r.Interval != nil {
 			value.Low, value.High = r.Interval[0], r.Interval[1]
 		}
+		study, label, _ := strings.Cut(strings.TrimPrefix(r.ID, fmt.Sprintf("%d.", rung)), ".")
 		d.Rows = append(d.Rows, plots.ComparisonRow{
-			Label:  r.ID,
+			Group: strings.ReplaceAll(study, "-", " "), Label: label,
 			Values: []plots.Value{value, {Value: *r.Reference, Low: math.NaN(), High: math.NaN()}},
 		})
 	}

@@ -117,7 +117,7 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 	c := &comparison{
 		command: "replay", reproduce: line.String(), population: "table:path=" + t.Name,
 		subject:  output.Object{{Key: "table", Value: t.Name}, {Key: "draw", Value: f.draw}},
-		warnings: append(f.fewRollouts(t), singlePrompt(strategies, size)...),
+		warnings: append(f.fewRollouts(t), singlePrompts(strategies, size)...),
 	}
 	f.warn(a, c.warnings)
 	err = f.oneShot(record, func(d *rundir.Dir) error {

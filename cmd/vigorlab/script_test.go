@@ -234,4 +234,3 @@ func full(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("exit code %d with %q, want %d for a full disk", code, &stderr, exitFailed)
 	}
 }
-

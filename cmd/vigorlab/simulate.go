@@ -129,7 +129,7 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 	c := &comparison{
 		command: "simulate", reproduce: line.String(), population: population.Spec,
 		subject:  output.Object{{Key: "population", Value: population.Spec}},
-		warnings: singlePrompt(strategies, f.batch),
+		warnings: singlePrompts(strategies, f.batch),
 	}
 	f.warn(a, c.warnings)
 	err = f.oneShot(record, func(d *rundir.Dir) error {
@@ -180,7 +180,8 @@ func (f *simulateFlags) simulate(ctx context.Context, p spec.Population, strateg
 		if err != nil {
 			return nil, err
 		}
-		return r, addExact(r, p.Variance, strategies)
+		addExact(r, p.Variance, strategies)
+		return r, nil
 	}
 	return sim.Run(ctx, cfg, f.newSource(p), makers(strategies))
 }
@@ -229,21 +230,19 @@ func (f *simulateFlags) emit(ctx context.Context, p spec.Population, strategies 
 	return nil
 }
 
-// addExact puts the exact eta beside those that may not be trusted.
-func addExact(r *sim.Result, law distributions.VarianceLaw, strategies []strategy.Strategy) error {
+// addExact puts the exact eta beside those that may not be trusted, where it
+// exists.
+func addExact(r *sim.Result, law distributions.VarianceLaw, strategies []strategy.Strategy) {
 	for i, s := range strategies {
 		v, ok := s.(*strategy.Vigor)
 		if !ok || r.Strategies[i].Eta.Untrusted == "" {
 			continue
 		}
-		eta, err := theory.EtaFiniteBatch(law, v.Plan(), r.Batch)
-		if err != nil {
-			return err
+		if eta, err := theory.EtaFiniteBatch(law, v.Plan(), r.Batch); err == nil {
+			r.Strategies[i].Eta.Exact = &eta
+			r.Strategies[i].EtaGenerated.Exact = &eta // perfect selection trains on every rollout
 		}
-		r.Strategies[i].Eta.Exact = &eta
-		r.Strategies[i].EtaGenerated.Exact = &eta // perfect selection trains on every rollout
 	}
-	return nil
 }
 
 // input turns an engine's complaint about what it was given into a usage

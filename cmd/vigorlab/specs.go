@@ -7,6 +7,7 @@ import (
 
 	"vigorlab/distributions/spec"
 	"vigorlab/sim"
+	"vigorlab/sim/schedule"
 	"vigorlab/sim/strategy"
 )
 
@@ -78,22 +79,31 @@ func (c *common) startable(strategies []strategy.Strategy, batch int) {
 	}
 }
 
-// singlePrompt says which strategies are left with one prompt before their
-// last round: their further cuts cut nothing.
-func singlePrompt(strategies []strategy.Strategy, batch int) []string {
+// singlePrompts says which strategies are left with one prompt before their
+// last round.
+func singlePrompts(strategies []strategy.Strategy, batch int) []string {
 	var warnings []string
 	for _, s := range strategies {
-		v, ok := s.(*strategy.Vigor)
-		if !ok {
-			continue
-		}
-		if round, ok := v.Plan().OnePrompt(batch); ok {
-			warnings = append(warnings, fmt.Sprintf(
-				"%s: round %d of %d starts with a single prompt of the batch of %d, from there on a cut cuts nothing",
-				shortSpec(s.Spec()), round, v.Plan().Rounds, batch))
+		if v, ok := s.(*strategy.Vigor); ok {
+			plan := v.Plan()
+			warnings = append(warnings, singlePrompt(&plan, batch)...)
 		}
 	}
 	return warnings
+}
+
+// singlePrompt says where a plan is left with one prompt before its last
+// round: further cuts cut nothing. There is nothing to say of nil.
+func singlePrompt(plan *schedule.Vigor, batch int) []string {
+	if plan == nil {
+		return nil
+	}
+	round, ok := plan.OnePrompt(batch)
+	if !ok {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: round %d of %d starts with a single prompt of the batch of %d, from there on a cut cuts nothing",
+		shortSpec(plan.String()), round, plan.Rounds, batch)}
 }
 
 // labels returns the headings of strategies that stand side by side: the

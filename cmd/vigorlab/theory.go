@@ -10,8 +10,8 @@ import (
 
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
-	"vigorlab/distributions/spec"
 	"vigorlab/plots"
+	"vigorlab/sim/schedule"
 	"vigorlab/sim/strategy"
 	"vigorlab/theory"
 )
@@ -54,24 +54,23 @@ no allocation can pass, and the speedup eta^x under three exponents.`,
 
 func (f *theoryFlags) run(ctx context.Context, a *app) error {
 	population := f.population(f.populationSpecs)
-	s := f.strategy()
+	input := theory.Input{
+		Variance: population.Variance, Law: population.Law,
+		Batch: f.batch, Frontier: f.frontier, Nodes: theory.DefaultNodes,
+	}
+	strategySpec := f.strategy(&input)
 	if err := f.err(); err != nil {
 		return err
 	}
-	input, err := theoryInput(population, s)
-	if err != nil {
-		return usagef(hintStrategies, "--strategy %w", err)
-	}
-	input.Batch, input.Frontier = f.batch, f.frontier
 	line := newCommandLine("theory")
 	line.add("population", population.Spec)
-	line.add("strategy", s.Spec())
+	line.add("strategy", strategySpec)
 	line.add("batch", f.batch)
 	line.add("frontier", f.frontier)
 	line.add("seed", f.seed)
 	record, err := f.record(a, "theory", line, output.Object{
 		{Key: "population", Value: population.Spec},
-		{Key: "strategy", Value: s.Spec()},
+		{Key: "strategy", Value: strategySpec},
 		{Key: "batch", Value: f.batch},
 		{Key: "frontier", Value: f.frontier},
 	})
@@ -79,8 +78,8 @@ func (f *theoryFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	p := &prediction{
-		reproduce: line.String(), population: population.Spec, strategy: s.Spec(), input: input, seed: f.seed,
-		warnings: singlePrompt([]strategy.Strategy{s}, f.batch),
+		reproduce: line.String(), population: population.Spec, strategy: strategySpec, input: input, seed: f.seed,
+		warnings: singlePrompt(input.Vigor, f.batch),
 	}
 	f.warn(a, p.warnings)
 	err = f.oneShot(record, func(d *rundir.Dir) error {
@@ -96,27 +95,25 @@ func (f *theoryFlags) run(ctx context.Context, a *app) error {
 	return p.result().print(a, f.format)
 }
 
-// strategy parses --strategy, vigor where it is not given.
-func (f *theoryFlags) strategy() strategy.Strategy {
+// strategy names the strategy of --strategy, vigor where it is not given, to
+// the theory, and returns its normalised spec. A schedule whose groups are too
+// large to be run has closed forms all the same.
+func (f *theoryFlags) strategy(in *theory.Input) string {
 	specs := f.strategySpecs
 	if len(specs) == 0 {
 		specs = []string{"vigor"}
 	}
-	if _, ok := f.once(specs, "strategy", "a spec such as vigor:rounds=5"); !ok {
+	text, ok := f.once(specs, "strategy", "a spec such as vigor:rounds=5")
+	if !ok {
 		f.hint(hintStrategies)
-		return nil
+		return ""
 	}
-	parsed := f.strategies(specs)
-	f.startable(parsed, f.batch)
-	if len(parsed) == 0 {
-		return nil
+	s, err := strategy.Parse(text, openFile)
+	var large *schedule.LargeError
+	if errors.As(err, &large) {
+		in.Vigor = &large.Plan
+		return large.Plan.String()
 	}
-	return parsed[0]
-}
-
-// theoryInput names the strategy to the theory.
-func theoryInput(p spec.Population, s strategy.Strategy) (theory.Input, error) {
-	in := theory.Input{Variance: p.Variance, Law: p.Law, Nodes: theory.DefaultNodes}
 	switch s := s.(type) {
 	case *strategy.Vigor:
 		plan := s.Plan()
@@ -124,9 +121,14 @@ func theoryInput(p spec.Population, s strategy.Strategy) (theory.Input, error) {
 	case *strategy.Fixed:
 		in.Group = s.Group()
 	default:
-		return in, fmt.Errorf("%s has no exact theory, want vigor or fixed", s.Spec())
+		if err == nil {
+			err = fmt.Errorf("%s has no exact theory, want vigor or fixed", text)
+		}
+		f.add("--strategy", err)
+		f.hint(hintStrategies)
+		return ""
 	}
-	return in, nil
+	return s.Spec()
 }
 
 // A prediction is what theory found.

@@ -105,14 +105,31 @@ func (v Vigor) Rollouts() ([]int, error) {
 				v.M0, v.Gamma, t, exact.RatString())
 		}
 		if exact.Cmp(limit) > 0 || total+int(exact.Num().Int64()) > MaxGroup {
-			return nil, fmt.Errorf("m0 = %d, gamma = %v, rounds = %d: the group passes %d rollouts in round %d, want at most %d",
-				v.M0, v.Gamma, v.Rounds, MaxGroup, t, MaxGroup)
+			return nil, &LargeError{Plan: v, Round: t}
 		}
 		m = append(m, int(exact.Num().Int64()))
 		total += m[t-1]
 		exact.Mul(exact, v.Gamma.exact())
 	}
 	return m, nil
+}
+
+// A LargeError reports a schedule whose group passes MaxGroup: it has closed
+// forms, but cannot be run.
+type LargeError struct {
+	Plan  Vigor
+	Round int // the first in which a group passes MaxGroup
+}
+
+func (e *LargeError) Error() string {
+	return fmt.Sprintf("m0 = %d, gamma = %v, rounds = %d: the group passes %d rollouts in round %d, want at most %d",
+		e.Plan.M0, e.Plan.Gamma, e.Plan.Rounds, MaxGroup, e.Round, MaxGroup)
+}
+
+// String returns the normalised spec.
+func (v Vigor) String() string {
+	return fmt.Sprintf("vigor:m0=%d,rounds=%d,alpha=%v,gamma=%v,ties=%s,cut=%s,select=%s,update=%s,reuse=%t",
+		v.M0, v.Rounds, v.Alpha, v.Gamma, v.Ties, v.Cut, v.Select, v.Update, v.Reuse)
 }
 
 // Active returns n_1..n_T, the prompts that are active in each round of a

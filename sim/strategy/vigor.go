@@ -2,7 +2,6 @@ package strategy
 
 import (
 	"cmp"
-	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -52,11 +51,7 @@ func NewVigor(plan schedule.Vigor) (*Vigor, error) {
 func (v *Vigor) Plan() schedule.Vigor { return v.plan }
 
 // Spec implements Strategy.
-func (v *Vigor) Spec() string {
-	p := v.plan
-	return fmt.Sprintf("vigor:m0=%d,rounds=%d,alpha=%v,gamma=%v,ties=%s,cut=%s,select=%s,update=%s,reuse=%t",
-		p.M0, p.Rounds, p.Alpha, p.Gamma, p.Ties, p.Cut, p.Select, p.Update, p.Reuse)
-}
+func (v *Vigor) Spec() string { return v.plan.String() }
 
 // Capabilities implements Strategy. Only select=truth is handed the truth.
 func (v *Vigor) Capabilities() Capabilities {

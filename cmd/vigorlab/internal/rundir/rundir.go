@@ -205,6 +205,12 @@ func (r *Record) admits(path string, next Record) error {
 			"name another directory, or replace the run with --force",
 		}
 	}
+	if r.Version != next.Version {
+		return &ConflictError{
+			path, fmt.Sprintf("holds an incomplete run of version %s", r.Version),
+			"name another directory, or replace the run with --force",
+		}
+	}
 	if r.Command != next.Command || !sameJSON(r.Specs, next.Specs) {
 		return &ConflictError{
 			path, fmt.Sprintf("holds an incomplete run of other specs: %s", r.Reproduce),

@@ -116,6 +116,10 @@ func TestInterruptedRunIsIncomplete(t *testing.T) {
 	}
 	_, err = rundir.Create(out, record(`{"batch": 5}`), false)
 	conflict(t, err, "incomplete run of other specs")
+	other := record(`{"batch": 4}`)
+	other.Version = "w"
+	_, err = rundir.Create(out, other, false)
+	conflict(t, err, "incomplete run of version v")
 	must(t, create(t, out, false).Complete()) // identical specs, another layout would do too
 	if got := status(t, out); got != rundir.Complete {
 		t.Errorf("status = %s", got)
@@ -208,7 +212,7 @@ func TestLongRunResumes(t *testing.T) {
 
 func TestKilledRunIsTakenUp(t *testing.T) {
 	out := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(out, "run.json"), []byte(`{"command":"simulate","specs":{"batch":4},"status":"running"}`), 0o666))
+	must(t, os.WriteFile(filepath.Join(out, "run.json"), []byte(`{"command":"simulate","version":"v","specs":{"batch":4},"status":"running"}`), 0o666))
 	must(t, os.WriteFile(filepath.Join(out, ".results.csv.tmp-00000000"), nil, 0o666))
 	d, resumed, err := rundir.Resume(out, record(`{"batch":4}`), false)
 	must(t, err)

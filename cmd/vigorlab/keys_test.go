@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// runJSON runs a command line in this process and returns its document and
+// the keys of the document in their order.
+func runJSON(t *testing.T, args ...string) (document any, keys []string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := execute(context.Background(), append(args, "--format", "json"), &stdout, &stderr); code != exitDone {
+		t.Fatalf("%q: exit code %d: %s", args, code, &stderr)
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &document); err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return document, topKeys(t, stdout.Bytes())
+}
+
+// topKeys returns the keys of the outermost object in their order.
+func topKeys(t *testing.T, document []byte) []string {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(document))
+	var keys []string
+	depth, key := 0, true
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return keys
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			if token == '{' || token == '[' {
+				depth++
+			} else {
+				depth--
+			}
+			key = depth == 1
+		default:
+			if depth == 1 && key {
+				keys = append(keys, fmt.Sprint(token))
+				key = false
+			} else if depth == 1 {
+				key = true
+			}
+		}
+	}
+}
+
+// keysAt returns the keys of the object at a path such as "strategies.0.eta".
+func keysAt(t *testing.T, document any, path string) string {
+	t.Helper()
+	at := document
+	for step := range strings.SplitSeq(path, ".") {
+		switch node := at.(type) {
+		case map[string]any:
+			at = node[step]
+		case []any:
+			if len(node) == 0 {
+				t.Fatalf("%s: empty list at %s", path, step)
+			}
+			at = node[0]
+		}
+	}
+	object, ok := at.(map[string]any)
+	if !ok {
+		t.Fatalf("%s is no object but %v", path, at)
+	}
+	var keys []string
+	for k := range object {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, " ")
+}
+
+// outcomesFile writes a recorded table and returns its path.
+func outcomesFile(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("prompt_id,n,successes\n")
+	for i, s := range []int{0, 0, 1, 3, 5, 8, 12, 16, 20, 27, 33, 37, 39, 40, 40, 40} {
+		fmt.Fprintf(&b, "p%d,40,%d\n", i, s)
+	}
+	path := filepath.Join(dir, "outcomes.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const figureKeys = "mean se"
+
+// TestKeys keeps every key that scripts depend on: more may be added, none
+// renamed.
+func TestKeys(t *testing.T) {
+	table := outcomesFile(t, t.TempDir())
+	etas := "cap cap_batch closed_form finite_batch law law_cap noisy"
+	comparison := "aggregate batch coding command frontier replicates schema seed strategies version warnings"
+	outcome := "allocation eta eta_batch_mean eta_token fixed_ineffective fixed_signal fixed_signal_prompt_mean " +
+		"fixed_zero_variance_groups group_sizes ineffective progress rollouts_per_prompt rounds screening signal " +
+		"signal_prompt_mean signal_relative signal_token strategy tokens_per_prompt trained_per_prompt zero_variance_groups"
+	for _, c := range []struct {
+		args string
+		want map[string]string // keys by path
+	}{
+		{"theory --population pareto-variance:shape=1.5,min=0.01,max=1", map[string]string{
+			"": "batch coding command eta frontier group_sizes ineffective population progress rollouts_per_prompt " +
+				"schema screening signal signal_prompt_mean speedup strategy version warnings zero_variance_groups",
+			"eta": etas, "speedup": "1 1/2 1/3", "speedup.1/3": etas, "speedup.1/2": etas, "speedup.1": etas,
+			"group_sizes.0": "share size", "ineffective": "fixed strategy", "zero_variance_groups": "fixed strategy",
+			"signal": "fixed strategy", "signal_prompt_mean": "fixed strategy",
+			"screening.0": "false_negative false_negative_cumulative false_omission round",
+		}},
+		{"theory --population beta:a=1,b=1 --strategy fixed:g=8", map[string]string{"eta": etas + " reason"}},
+		{"simulate --population uniform:tokens=10 --batch 16 --replicates 20", map[string]string{
+			"":             comparison + " population",
+			"strategies.0": outcome, "strategies.0.eta": figureKeys, "strategies.0.eta_token": figureKeys,
+			"strategies.0.group_sizes.0": "share size", "strategies.0.group_sizes.0.share": figureKeys,
+			"strategies.0.screening.0":  "false_negative false_negative_cumulative false_omission round",
+			"strategies.0.allocation.0": "high low rollouts share",
+		}},
+		{"simulate --population uniform --batch 16 --replicates 20 --strategy vigor:update=survivors", map[string]string{
+			"strategies.0": strings.Replace(outcome, "eta_token", "eta_generated eta_token", 1), "strategies.0.eta_token": figureKeys + " reason",
+		}},
+		{"simulate --population pareto-variance:shape=1.5,min=0.01 --batch 16 --replicates 20", map[string]string{
+			"strategies.0.eta": "exact mean se untrusted",
+		}},
+		{"replay --table " + table + " --replicates 20", map[string]string{
+			"":             comparison + " draw table",
+			"strategies.0": outcome, "strategies.0.eta": figureKeys + " prompts", "strategies.0.eta.prompts": "high level low",
+		}},
+		{"verify --quick --only 2.published-speedup", map[string]string{
+			"":        "coding command family level quick rungs schema seed version",
+			"rungs.0": "claim detects estimate id interval kind method note p reason reference rung se test verdict",
+		}},
+		{"strategies", map[string]string{
+			"0":              "capabilities name parameters provenance source",
+			"0.capabilities": "changes_loss embeddings exact_budget first_epoch history truth",
+			"0.parameters.0": "default doc name range",
+		}},
+		{"populations", map[string]string{
+			"0":              "capabilities name parameters provenance source",
+			"0.parameters.0": "default doc name range",
+		}},
+		{"version", map[string]string{"": "coding command go platform reason revision schema version"}},
+	} {
+		document, top := runJSON(t, strings.Fields(c.args)...)
+		if _, list := document.([]any); !list && !slices.Equal(top[:4], []string{"schema", "version", "command", "coding"}) {
+			t.Errorf("%s: the document starts with %q", c.args, top)
+		}
+		for path, want := range c.want {
+			if path == "" {
+				path, document := "root", map[string]any{"root": document}
+				compareKeys(t, c.args, keysAt(t, document, path), want)
+				continue
+			}
+			compareKeys(t, c.args+" "+path, keysAt(t, document, path), want)
+		}
+		checkReasons(t, c.args, "", document)
+	}
+}
+
+func compareKeys(t *testing.T, what, got, want string) {
+	t.Helper()
+	sorted := strings.Fields(want)
+	slices.Sort(sorted)
+	if want = strings.Join(sorted, " "); got != want {
+		t.Errorf("%s: keys\n%s\nwant\n%s", what, got, want)
+	}
+}
+
+// checkReasons checks that every null has a sibling reason.
+func checkReasons(t *testing.T, what, path string, node any) {
+	t.Helper()
+	switch node := node.(type) {
+	case []any:
+		for i, x := range node {
+			checkReasons(t, what, fmt.Sprintf("%s[%d]", path, i), x)
+		}
+	case map[string]any:
+		reason, _ := node["reason"].(string)
+		for k, x := range node {
+			if x == nil && reason == "" {
+				t.Errorf("%s: %s.%s is null without a reason", what, path, k)
+			}
+			checkReasons(t, what, path+"."+k, x)
+		}
+	}
+}
+
+// TestNullsHaveReasons tries inputs on which many figures do not exist.
+func TestNullsHaveReasons(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "dead.csv")
+	if err := os.WriteFile(table, []byte("prompt_id,n,successes\na,8,0\nb,8,0\nc,8,8\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		"theory --population point:p=0",
+		"theory --population pareto-variance:shape=0.9,min=0.01",
+		"theory --population pareto-variance:shape=1.5,min=0.01 --strategy vigor:rounds=10000",
+		"theory --population uniform --strategy vigor:rounds=40",
+		"theory --population point:p=1 --strategy fixed:g=1 --batch 1",
+		"simulate --population point:p=0 --batch 4 --replicates 3",
+		"simulate --population point:p=0.5 --batch 1 --replicates 1",
+		"simulate --population uniform --batch 8 --replicates 3 --aggregate prompt --strategy vigor:update=survivors,reuse=false",
+		"simulate --population pareto-variance:shape=0.9,min=0.01 --batch 4 --replicates 3",
+		"replay --table " + table + " --replicates 3",
+		"verify --quick --only 5,6,7,8",
+		"verify --quick --only 7 --table " + table,
+	} {
+		document, _ := runJSON(t, append(strings.Fields(args), "--quiet")...)
+		checkReasons(t, args, "", document)
+	}
+}
