@@ -182,7 +182,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 func TestPoints(t *testing.T) {
 	c := small()
 	c.Settings, c.PlantSettings = 300, 0
-	for _, most := range []int{0, 1, 7, 100, 5000} {
+	for _, most := range []int{0, 1, 7, 100, 1000, 5000} {
 		c.MaxPoints = most
 		r := check(t, c)
 		if n := len(r.Points); n > most || most == 100 && n < 50 {

@@ -185,6 +185,35 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// The gradients of a farthest group are as far apart as any correct and wrong
+// response's, those of a closest group as close.
+func TestExtremes(t *testing.T) {
+	for i := range 100 {
+		s, err := newSetting(i, rand.New(rand.NewPCG(20260206, uint64(i))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		apart := func(right, wrong int) float64 {
+			return floats.Distance(s.gradients.of(right, positive), s.gradients.of(wrong, negative), 2)
+		}
+		bounds := map[string]float64{}
+		for _, g := range s.groups {
+			bounds[g.kind] = apart(g.responses[0], g.responses[g.size()-1])
+		}
+		for _, right := range s.all {
+			for _, wrong := range s.all {
+				if !s.correct[right] || s.correct[wrong] {
+					continue
+				}
+				if d := apart(right, wrong); !(bounds[Closest] <= d && d <= bounds[Farthest]) {
+					t.Fatalf("setting %d: responses %d and %d are %v apart, want in [%v, %v]",
+						i, right, wrong, d, bounds[Closest], bounds[Farthest])
+				}
+			}
+		}
+	}
+}
+
 // Groups have sizes 2 to 64, both ends met; mixed ones are mixed.
 func TestGroups(t *testing.T) {
 	sizes := map[int]bool{}

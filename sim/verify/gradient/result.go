@@ -14,7 +14,7 @@ type Result struct {
 	Rows     []Row  // the table of theory.md, section 2, estimator by estimator
 	Kinds    []Kind // tightness of the paper's GRPO by kind of group
 
-	MaxExcess   float64 // largest ||grad L|| / bound - 1; above 0 by rounding only
+	MaxExcess   float64 // largest ||grad L|| / bound - 1, at least -1; above 0 by rounding only
 	MaxSum      float64 // largest relative difference of (1/G) sum|A_i| and the factor
 	MaxIdentity float64 // largest residual of the identity, over M sigma
 	Identities  int     // cases that the identity was checked on

@@ -29,14 +29,14 @@ func newTally(cfg Config) *tally {
 		cfg: cfg, rows: rows(), plants: plants(), byKind: map[string][]float64{},
 		res: &Result{
 			Settings:  cfg.Settings,
-			MaxExcess: math.Inf(-1),
+			MaxExcess: -1,
 			Covered: Coverage{
 				Sizes: [2]int{math.MaxInt, 0}, Responses: [2]int{math.MaxInt, 0}, Success: [2]float64{1, 0},
 			},
 		},
 	}
 	for _, w := range t.rows {
-		t.res.Rows = append(t.res.Rows, Row{Estimator: w.estimator.Spec(), Coding: w.coding, MaxExcess: math.Inf(-1)})
+		t.res.Rows = append(t.res.Rows, Row{Estimator: w.estimator.Spec(), Coding: w.coding, MaxExcess: -1})
 	}
 	for _, p := range t.plants {
 		t.res.Plants = append(t.res.Plants, Plant{Mistake: p.name})
