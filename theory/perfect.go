@@ -80,7 +80,7 @@ func topMean(law distributions.VarianceLaw, q float64) float64 {
 // Multiply by TrainedShare for the weight per generated rollout; v.Select is
 // not looked at. M is ParetoTopMean for an unbounded Pareto law. For any other
 // law it is the mean of TopU(V)/(V E[u]) with V ~ Beta(n+1, batch-n), by
-// adaptive quadrature that adds less than 1e-12 to the error of the law's TopU.
+// adaptive quadrature that adds about 1e-12 to the error of the law's TopU.
 func EtaFiniteBatch(law distributions.VarianceLaw, v schedule.Vigor, batch int) (float64, error) {
 	c, err := newCounts(v, batch)
 	if err := errors.Join(err, checkMean(law)); err != nil {
