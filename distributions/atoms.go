@@ -1,7 +1,6 @@
 package distributions
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +17,7 @@ const sumTolerance = 1e-9
 type Atoms struct {
 	nodes  []Node    // ascending p, weights sum to 1
 	cdf    []float64 // P(p <= nodes[i].P), the last 1
+	guide  []int     // guide[k]: the first i with cdf[i] > k/len(guide)
 	u      []float64 // levels of u, ascending
 	cdfU   []float64 // P(u <= u[i]), the last 1
 	above  []float64 // P(u > u[i])
@@ -84,6 +84,13 @@ func (d *Atoms) setUp() {
 	}
 	d.meanU = d.upperU[0] + levels[0].W*levels[0].P
 	d.cdf[len(d.cdf)-1], d.cdfU[k-1] = 1, 1
+	d.guide = make([]int, len(d.nodes))
+	for g, i := 0, 0; g < len(d.guide); g++ {
+		for d.cdf[i] <= float64(g)/float64(len(d.guide)) {
+			i++
+		}
+		d.guide[g] = i
+	}
 }
 
 // levelAt returns the index of the largest level <= c, or -1.
@@ -143,12 +150,14 @@ func (d *Atoms) Atoms() []Node { return slices.Clone(d.nodes) }
 // Nodes returns the atoms, whatever n and cuts.
 func (d *Atoms) Nodes(int, ...float64) []Node { return slices.Clone(d.nodes) }
 
-// Rand draws one p.
+// Rand draws one p: by inversion, with a guide to where in the CDF to start
+// (Chen and Asau 1974), which takes two steps on average however many atoms
+// there are.
 func (d *Atoms) Rand(r *rand.Rand) float64 {
 	v := r.Float64()
-	i, found := slices.BinarySearchFunc(d.cdf, v, cmp.Compare[float64])
-	if found {
-		i++ // v uniform on [0, 1) belongs to the first atom whose CDF exceeds it
+	i := d.guide[int(v*float64(len(d.guide)))]
+	for d.cdf[i] <= v {
+		i++
 	}
 	return d.nodes[i].P
 }

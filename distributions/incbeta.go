@@ -11,8 +11,14 @@ import (
 // 1e-14 where a or b is large, as Loader (2000), "Fast and accurate computation
 // of binomial probabilities", does for the binomial.
 func betaPower(a, b, x, y float64) float64 {
-	if x <= 0 || y <= 0 {
+	const tiny, shift = 1e-200, 300 // x 2^shift is still nothing against 1
+	switch {
+	case x <= 0 || y <= 0:
 		return 0
+	case x < tiny: // keep clear of underflow
+		return betaPower(a, b, math.Ldexp(x, shift), y) * math.Exp2(-a*shift)
+	case y < tiny:
+		return betaPower(b, a, y, x)
 	}
 	n := a + b
 	exponent := stirlingError(n) - stirlingError(a) - stirlingError(b) -
@@ -98,17 +104,24 @@ func nonzero(x, tiny float64) float64 {
 	return x
 }
 
-// betaMiddle returns P(x < X < 1-x) for X ~ Beta(a,b) and x in [0, 1/2], to
-// full relative accuracy also where it is small.
-func betaMiddle(a, b, x float64) float64 {
-	if !(x < 0.5) {
-		return 0
-	}
+// betaMiddle returns P(4X(1-X) > c) for X ~ Beta(a,b) and c in (0, 1), to full
+// relative accuracy also where it is small.
+func betaMiddle(a, b, c float64) float64 {
+	x := lowerRoot(c)
 	rest := incompleteBeta(a, b, x, 1-x) + incompleteBeta(b, a, x, 1-x)
 	if rest < 0.9 { // the subtraction costs at most one digit
 		return 1 - rest
 	}
-	return betaLogit(a, b, math.Log1p((1-2*x)/x))
+	return betaLogit(a, b, logitEnd(c))
+}
+
+// logitEnd returns log((1-x)/x) for the x <= 1/2 with 4x(1-x) = c, from
+// sqrt(1-c) = 1-2x where x is so near 1/2 that it has lost 1-2x.
+func logitEnd(c float64) float64 {
+	if x := lowerRoot(c); c < 0.5 {
+		return math.Log((1 - x) / x)
+	}
+	return 2 * math.Atanh(math.Sqrt(1-c))
 }
 
 // betaLogit integrates Beta(a,b) over |y| < end in the variable

@@ -1,22 +1,47 @@
 package distributions
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
-// smallest returns the smallest float64 c in [low, high], 0 <= low, for which
-// holds(c), by bisection over the bits of c: non-negative floats are ordered
-// as their bits are. It takes holds to be monotone, and true at high.
-func smallest(low, high float64, holds func(c float64) bool) float64 {
-	if holds(low) {
+// smallest returns the smallest float64 c in [low, high], 0 <= low, with
+// f(c) >= 0. It takes f to be non-decreasing, and f(high) >= 0.
+//
+// It searches among the bits of c, as non-negative floats are ordered as their
+// bits are, by the ITP method of Oliveira and Takahashi (2020), "An enhancement
+// of the bisection method average performance preserving minmax optimality",
+// with kappa_1 = 2^-52, kappa_2 = 2 and n_0 = 4: the exponent takes some 10
+// steps, and then some 8 find the fraction of a smooth f; no f takes more than
+// bisection does and 4.
+func smallest(low, high float64, f func(c float64) float64) float64 {
+	const (
+		extra  = 4
+		binade = 1 << 52 // the floats from one power of 2 to the next
+	)
+	fNo := f(low)
+	if fNo >= 0 {
 		return low
 	}
+	fYes := f(high)
 	no, yes := math.Float64bits(low), math.Float64bits(high)
+	reach := math.Ldexp(1, bits.Len64(yes-no)+extra) // how wide the bracket may still be
 	for yes-no > 1 {
-		middle := no + (yes-no)/2
-		if holds(math.Float64frombits(middle)) {
-			yes = middle
-		} else {
-			no = middle
+		width := float64(yes - no)
+		offset := width / 2 // from no
+		if secant := width * fNo / (fNo - fYes); secant >= 0 && secant <= width {
+			toMiddle := offset - secant
+			secant += math.Copysign(min(width*(width/binade), math.Abs(toMiddle)), toMiddle)
+			slack := max(0, reach/2-width/2)
+			offset = min(max(secant, offset-slack), offset+slack)
 		}
+		at := no + min(max(uint64(offset), 1), yes-no-1)
+		if y := f(math.Float64frombits(at)); y >= 0 {
+			yes, fYes = at, y
+		} else {
+			no, fNo = at, y
+		}
+		reach /= 2
 	}
 	return math.Float64frombits(yes)
 }
@@ -32,7 +57,7 @@ func quantile(cdf func(c float64) float64, low, high, q float64) float64 {
 	case q >= 1:
 		return high
 	}
-	return smallest(low, high, func(c float64) bool { return cdf(c) >= q })
+	return smallest(low, high, func(c float64) float64 { return cdf(c) - q })
 }
 
 // A tail knows its upper tails to full relative accuracy: P(u > c) and
@@ -50,6 +75,6 @@ func topU(t tail, q float64) float64 {
 		return 0 * q // keeps NaN
 	}
 	q = min(q, 1)
-	cut := smallest(0, 1, func(c float64) bool { return t.aboveU(c) <= q })
+	cut := smallest(0, 1, func(c float64) float64 { return q - t.aboveU(c) })
 	return t.UpperU(cut) + cut*max(0, q-t.aboveU(cut))
 }

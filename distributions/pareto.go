@@ -13,20 +13,23 @@ type pareto struct {
 }
 
 func newPareto(k, low, high float64) pareto {
-	span := math.Log(high) - math.Log(low)
-	if high < 2*low {
-		span = math.Log1p((high - low) / low)
-	}
+	span := logRatio(high, low)
 	return pareto{k, low, high, span, -math.Expm1(-k * span), newFixedPower(-1 / k)}
 }
 
-// depth returns log(high/x), computed from x near high without cancellation.
-func (d pareto) depth(x float64) float64 {
-	if x > d.high/2 {
-		return -math.Log1p((x - d.high) / d.high)
+// logRatio returns log(x/y), x >= y > 0, without cancellation where they are
+// close.
+func logRatio(x, y float64) float64 {
+	if x < 2*y {
+		return math.Log1p((x - y) / y)
 	}
-	return math.Log(d.high) - math.Log(x)
+	return math.Log(x) - math.Log(y)
 }
+
+// height returns log(x/low), depth log(high/x).
+func (d pareto) height(x float64) float64 { return logRatio(x, d.low) }
+
+func (d pareto) depth(x float64) float64 { return logRatio(d.high, x) }
 
 // cdf returns P(X <= x).
 func (d pareto) cdf(x float64) float64 {
@@ -39,14 +42,6 @@ func (d pareto) cdf(x float64) float64 {
 	return -math.Expm1(-d.k*d.height(x)) / d.z
 }
 
-// height returns log(x/low).
-func (d pareto) height(x float64) float64 {
-	if x < 2*d.low {
-		return math.Log1p((x - d.low) / d.low)
-	}
-	return math.Log(x) - math.Log(d.low)
-}
-
 // above returns P(X > x).
 func (d pareto) above(x float64) float64 {
 	switch {
@@ -55,7 +50,12 @@ func (d pareto) above(x float64) float64 {
 	case x >= d.high:
 		return 0
 	}
-	return math.Exp(-d.k*d.height(x)) * -math.Expm1(-d.k*d.depth(x)) / d.z
+	return d.mass(x, d.depth(x))
+}
+
+// mass returns P(x < X < y), low <= x < y <= high, for log(y/x) = span.
+func (d pareto) mass(x, span float64) float64 {
+	return math.Exp(-d.k*d.height(x)) * -math.Expm1(-d.k*span) / d.z
 }
 
 // quantile returns low (1 - q z)^(-1/k), for q in [0, 1].

@@ -51,7 +51,19 @@ func (d *ParetoSuccess) CDFU(c float64) float64 {
 		return 1
 	}
 	x := lowerRoot(c)
-	return min(1, d.p.cdf(x)+d.p.above(1-x))
+	return min(1, d.p.cdf(x)+d.above(x))
+}
+
+// above returns P(p > 1-x), from x, of which 1-x has lost digits.
+func (d *ParetoSuccess) above(x float64) float64 {
+	switch excess := d.p.high - 1 + x; {
+	case 1-x <= d.p.low:
+		return 1
+	case excess <= 0:
+		return 0
+	default:
+		return d.p.mass(1-x, math.Log1p(excess/(1-x)))
+	}
 }
 
 // QuantileU inverts CDFU by bisection.
@@ -60,15 +72,15 @@ func (d *ParetoSuccess) QuantileU(q float64) float64 { return quantile(d.CDFU, d
 // middle returns the part of [min, max] where u > c, for c in [0, 1), and the
 // logarithm of the ratio of its ends; ok tells whether there is any.
 func (d *ParetoSuccess) middle(c float64) (low, high, span float64, ok bool) {
-	x, t := lowerRoot(c), math.Sqrt(1-c) // from (1-t)/2 to (1+t)/2
+	x := lowerRoot(c)
 	low, high = max(d.p.low, x), min(d.p.high, 1-x)
 	switch {
 	case !(low < high):
 		return 0, 0, 0, false
 	case low == x && high == 1-x:
-		span = 2 * math.Atanh(t)
+		span = logitEnd(c)
 	default:
-		span = newPareto(1, low, high).span
+		span = logRatio(high, low)
 	}
 	return low, high, span, true
 }
@@ -121,7 +133,7 @@ func (d *ParetoSuccess) aboveU(c float64) float64 {
 	if !ok {
 		return 0
 	}
-	return math.Exp(-d.p.k*d.p.height(low)) * -math.Expm1(-d.p.k*span) / d.p.z
+	return d.p.mass(low, span)
 }
 
 // TopU returns UpperU at the cut that leaves the share q.

@@ -34,7 +34,7 @@ type Spec struct {
 // A Param is one key=value pair.
 type Param struct{ Key, Value string }
 
-// Parse reads `name` or `name:key=value,...`. It checks the form alone:
+// Parse reads `name` or `name:key=value,key=value`. It checks the form alone:
 // which names and keys exist is for the reader of the Spec. All faults are
 // reported at once.
 func Parse(text string) (Spec, error) {
@@ -42,7 +42,7 @@ func Parse(text string) (Spec, error) {
 	name, body, colon := strings.Cut(text, ":")
 	s := Spec{Name: strings.TrimSpace(name)}
 	if !isWord(s.Name) {
-		return Spec{}, fmt.Errorf("%.80q has no name, want NAME or NAME:KEY=VALUE,...", text)
+		return Spec{}, fmt.Errorf("%.80q has no name, want NAME or NAME:KEY=VALUE,KEY=VALUE", text)
 	}
 	if !colon {
 		return s, nil
@@ -188,6 +188,9 @@ func (a *Args) Float(key string, missing float64, want string, ok func(float64) 
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) || !ok(x) {
 		a.Fault(key, text, want)
 		return math.NaN()
+	}
+	if x == 0 {
+		x = 0 // -0 is typed by mistake at most
 	}
 	a.Keep(key, FormatFloat(x))
 	return x

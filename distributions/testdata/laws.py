@@ -1,10 +1,10 @@
 """Golden values of the laws of prompt difficulty.
 
-    python3 laws.py > laws.json
+    python3 laws.py > laws.json        # about two minutes
 
-mpmath, 30 digits. Shares no formula with the package beyond the densities:
-Beta probabilities come from mpmath's betainc where it converges, everything else from mpmath's
-quad over p or u, and cuts from bisection on those.
+mpmath, 70 digits; 30 for the bisection of cuts. Shares no formula with the
+package beyond the densities: Beta probabilities come from mpmath's betainc
+where it converges, everything else from mpmath's quad over p.
 """
 
 import json
@@ -13,12 +13,13 @@ import sys
 
 import mpmath as mp
 
-mp.mp.dps = 30
+mp.mp.dps = 70
 HALF = mp.mpf(1) / 2
 
 
 def root(c):
-    return (1 - mp.sqrt(1 - c)) / 2
+    with mp.workdps(400):
+        return (1 - mp.sqrt(1 - c)) / 2
 
 
 def pieces(low, high):
@@ -34,15 +35,18 @@ class Beta:
         self.a, self.b = mp.mpf(a), mp.mpf(b)
 
     def raw(self, s, f, x, y):
-        """E[p^s (1-p)^f; x < p < y]."""
+        """E[p^s (1-p)^f; x < p < 1-y]."""
         a, b = self.a + s, self.b + f
         factor = mp.beta(a, b) / mp.beta(self.a, self.b)
+        if a + b < 1000 and min(x, y) > 1e-9:
+            return factor * mp.betainc(a, b, x, 1 - y, regularized=True)
         if a + b < 1000:
-            return factor * mp.betainc(a, b, x, y, regularized=True)
-        mean = a / (a + b)  # betainc does not converge: quad over the peak
+            ends = mp.betainc(a, b, 0, x, regularized=True) + mp.betainc(b, a, 0, y, regularized=True)
+            return factor * (1 - ends)
+        mean = a / (a + b)  # betainc does not converge: quad over the peak, which the cuts reach
         sd = mp.sqrt(mean * (1 - mean) / (a + b))
         knots = [mean + k * sd for k in (-40, -20, -10, -5, -2, 0, 2, 5, 10, 20, 40)]
-        low, high = max(x, knots[0], 0), min(y, knots[-1], 1)
+        low, high = max(x, knots[0], 0), min(1 - y, knots[-1], 1)
         if low >= high:
             return mp.mpf(0)
         knots = [low] + [k for k in knots if low < k < high] + [high]
@@ -57,7 +61,7 @@ class Density:
         self.density, self.low, self.high = density, low, high
 
     def raw(self, s, f, x, y):
-        x, y = max(x, self.low), min(y, self.high)
+        x, y = max(x, self.low), min(1 - y, self.high)
         if x >= y:
             return mp.mpf(0)
         total = mp.mpf(0)
@@ -91,19 +95,32 @@ class ParetoVariance:
         self.upper = Density(branch(1 - hard), root(low), root(high))
 
     def raw(self, s, f, x, y):
-        return self.lower.raw(s, f, x, min(y, HALF)) + self.upper.raw(f, s, 1 - y, min(1 - x, HALF))
+        return self.lower.raw(s, f, x, max(y, HALF)) + self.upper.raw(f, s, y, max(x, HALF))
 
 
 def above(law, c):
-    return law.raw(0, 0, root(c), 1 - root(c))
+    return law.raw(0, 0, root(c), root(c))
 
 
 def upper(law, c):
-    return 4 * law.raw(1, 1, root(c), 1 - root(c))
+    return 4 * law.raw(1, 1, root(c), root(c))
+
+
+def cdf(law, c):
+    x = root(c)
+    return law.raw(0, 0, mp.mpf(0), 1 - x) + law.raw(0, 0, 1 - x, mp.mpf(0))
 
 
 def top(law, q):
-    """(cut, TopU) at the share q, bisecting on log(1-c) and log(c)."""
+    """(cut, TopU) at the share q, bisecting on sqrt(1-c) or log(c)."""
+    mp.mp.dps = 30
+    try:
+        return bisect(law, q)
+    finally:
+        mp.mp.dps = 70
+
+
+def bisect(law, q):
     low, high = mp.mpf(0), mp.mpf(1)
     if above(law, mp.mpf(10) ** -320) <= q:  # the cut is below every float64
         return mp.mpf(0), upper(law, mp.mpf(0))
@@ -157,14 +174,14 @@ def golden(name, parameters, make):
     return {
         "law": name,
         "parameters": parameters,
-        "mean_p": number(law.raw(1, 0, mp.mpf(0), mp.mpf(1))),
-        "mean_u": number(4 * law.raw(1, 1, mp.mpf(0), mp.mpf(1))),
+        "mean_p": number(law.raw(1, 0, mp.mpf(0), mp.mpf(0))),
+        "mean_u": number(4 * law.raw(1, 1, mp.mpf(0), mp.mpf(0))),
         "cuts": [
-            {"c": c, "cdf": number(1 - above(law, mp.mpf(c))), "upper": number(upper(law, mp.mpf(c)))} for c in CUTS
+            {"c": c, "cdf": number(cdf(law, mp.mpf(c))), "upper": number(upper(law, mp.mpf(c)))} for c in CUTS
         ],
         "tops": [{"q": q, "cut": number(c), "top": number(t)} for q, (c, t) in zip(SHARES, tops)],
         "moments": [
-            {"n": n, "s": s, "mean": number(law.raw(s, n - s, mp.mpf(0), mp.mpf(1)))} for n, s in MOMENTS
+            {"n": n, "s": s, "mean": number(law.raw(s, n - s, mp.mpf(0), mp.mpf(0)))} for n, s in MOMENTS
         ],
     }
 
