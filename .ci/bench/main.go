@@ -28,7 +28,7 @@ type contender struct {
 }
 
 var (
-	goRate        = regexp.MustCompile(`(?m)^` + benchmark + `(\S*)\s.*?([0-9.e+]+) replicates/s`)
+	goRate        = regexp.MustCompile(`(?m)^` + benchmark + `(-\d+)?\s.*?([0-9.e+]+) replicates/s`)
 	referenceRate = regexp.MustCompile(`(?m)^(C|numpy|numba) replicates/s ([0-9.e+]+)`)
 )
 
@@ -81,7 +81,7 @@ func build(out io.Writer, dir, shared string) ([]contender, error) {
 	}
 	all := []contender{
 		{[]string{c, "10000"}, referenceRate},
-		{[]string{test, "-test.run=^$", "-test.bench=^" + benchmark + "$", "-test.benchtime=1s"}, goRate},
+		{[]string{test, "-test.run=^$", "-test.bench=^" + benchmark + "$", "-test.benchtime=1s", "-test.cpu=1,2"}, goRate},
 	}
 	for _, p := range []struct{ module, script, replicates string }{{"numpy", "mc_numpy.py", "2000"}, {"numba", "mc_numba.py", "3000"}} {
 		python := having(p.module)
@@ -122,7 +122,7 @@ func (r rates) add(i int, rate *regexp.Regexp, text string) bool {
 	for _, m := range matches {
 		name := m[1]
 		if rate == goRate {
-			name = "Go " + strings.TrimPrefix(name, "/")
+			name = fmt.Sprintf("Go, workers = %s", cmp.Or(strings.TrimPrefix(name, "-"), "1"))
 		}
 		x, err := strconv.ParseFloat(m[2], 64)
 		if err != nil || len(r[name]) != i {

@@ -18,8 +18,8 @@ func TestRates(t *testing.T) {
 		}
 	}
 	for i, text := range []string{
-		"goos: linux\nBenchmarkStaticComparison/workers=1-2 \t 100\t 7 ns/op\t 5 replicates/s\t 0 B/op\nPASS\n",
-		"BenchmarkStaticComparison/workers=1-2 \t 100\t 7 ns/op\t 1.2e+01 replicates/s\nPASS\n",
+		"goos: linux\nBenchmarkStaticComparison-2 \t 100\t 7 ns/op\t 5 replicates/s\t 0 B/op\nPASS\n",
+		"BenchmarkStaticComparison-2 \t 100\t 7 ns/op\t 1.2e+01 replicates/s\nPASS\n",
 	} {
 		if !r.add(i, goRate, text) {
 			t.Fatalf("no rate in %q", text)
@@ -27,7 +27,7 @@ func TestRates(t *testing.T) {
 	}
 	var out strings.Builder
 	r.print(&out, 2)
-	for _, want := range []string{"C                                15  1.00 (1.00 to 1.00)", "Go workers=1-2                    8  0.55 (0.50 to 0.60)"} {
+	for _, want := range []string{"C                                15  1.00 (1.00 to 1.00)", "Go, workers = 2                   8  0.55 (0.50 to 0.60)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("output lacks %q:\n%s", want, out.String())
 		}
