@@ -306,14 +306,13 @@ func (c *comparison) notes(t *output.Text) {
 	}
 	t.Note("", strings.Join(words, " "))
 	for _, s := range c.Strategies {
-		for _, f := range s.Named() {
-			if e := f.Estimate; e.Untrusted != "" && e.Reason == "" {
-				exact := "unknown"
-				if e.Exact != nil {
-					exact = output.Number(e.Exact)
-				}
-				t.Note("", fmt.Sprintf("%s of %s may not be trusted: %s; the exact figure is %s.", f.Name, s.Strategy, e.Untrusted, exact))
-			}
+		if s.Eta.Untrusted == "" {
+			continue
 		}
+		exact := "unknown"
+		if s.Eta.Exact != nil {
+			exact = output.Number(s.Eta.Exact)
+		}
+		t.Note("", fmt.Sprintf("eta of %s may not be trusted: %s; the exact figure is %s.", shortSpec(s.Strategy), s.Eta.Untrusted, exact))
 	}
 }

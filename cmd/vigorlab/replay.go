@@ -200,14 +200,13 @@ func (f *replayFlags) fewRollouts(t *table.Table) []string {
 // prompts.
 func (f *replayFlags) replay(ctx context.Context, a *app, t *table.Table, strategies []strategy.Strategy) (*sim.Result, error) {
 	newSource := func() (rollout.TruthSource, error) { return source.NewTable(t, f.draw, f.batch) }
-	bar := progress.New(a.stderr, "replay", f.replicates, f.quiet)
+	bar := progress.New(a.stderr, f.quiet)
 	defer bar.Close()
 	cfg := f.config("table:path="+t.Name, bar)
 	r, err := sim.Run(ctx, cfg, newSource, makers(strategies))
 	if err != nil {
 		return nil, err
 	}
-	bootstrap := sim.DefaultBootstrap()
-	bar.Restart("bootstrap of prompts", bootstrap.Resamples)
-	return r, sim.Bootstrap(ctx, cfg, bootstrap, newSource, makers(strategies), r)
+	cfg.Progress = func(done, total int) { bar.Show("samples of prompts", done, total) }
+	return r, sim.Bootstrap(ctx, cfg, sim.DefaultBootstrap(), newSource, makers(strategies), r)
 }

@@ -47,7 +47,7 @@ func (f *comparing) config(population string, bar *progress.Bar) sim.Config {
 	return sim.Config{
 		Seed: f.seed, Population: population, Replicates: f.replicates, Workers: f.workers,
 		Aggregate: f.aggregate, Frontier: f.frontier,
-		Progress: func(done, _ int) { bar.Set(done) },
+		Progress: func(done, total int) { bar.Show("batches", done, total) },
 	}
 }
 
@@ -133,7 +133,7 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 	}
 	f.warn(a, c.warnings)
 	err = f.oneShot(record, func(d *rundir.Dir) error {
-		bar := progress.New(a.stderr, "simulate", f.replicates, f.quiet)
+		bar := progress.New(a.stderr, f.quiet)
 		defer bar.Close()
 		c.Result, err = await(ctx, func() (*sim.Result, error) {
 			return f.simulate(ctx, population, strategies, bar)

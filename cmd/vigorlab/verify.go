@@ -70,16 +70,9 @@ func (f *verifyFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	bar := progress.New(a.stderr, "verify", 1, f.quiet)
+	bar := progress.New(a.stderr, f.quiet)
 	defer bar.Close()
-	study := ""
-	cfg.Progress = func(id string, done, total int) {
-		if id != study {
-			study = id
-			bar.Restart(id, total)
-		}
-		bar.Set(done)
-	}
+	cfg.Progress = bar.Show
 	l := &ladder{reproduce: line.String()}
 	if err := f.long(record, func(d *rundir.Dir) error {
 		keepSections(&cfg, d)

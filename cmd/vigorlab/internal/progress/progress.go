@@ -11,44 +11,55 @@ import (
 	"vigorlab/cmd/vigorlab/internal/output"
 )
 
-// A Bar is the progress of a run; the zero value shows nothing.
-type Bar struct{ bar *progressbar.ProgressBar }
+// A Bar is the progress of a run, part by part; the zero value shows nothing.
+type Bar struct {
+	w     io.Writer
+	bar   *progressbar.ProgressBar // nil where nothing is shown
+	title string
+	total int
+	done  int
+}
 
-// New starts a bar of total steps on w, which shows nothing where quiet is
-// set or w is no terminal.
-func New(w io.Writer, title string, total int, quiet bool) *Bar {
+// New returns a bar on w, which shows nothing where quiet is set or w is no
+// terminal.
+func New(w io.Writer, quiet bool) *Bar {
 	if quiet || !output.Terminal(w) {
 		return &Bar{}
 	}
-	return &Bar{progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(w),
+	return &Bar{w: w}
+}
+
+// Show says that done of total steps of the part called title are done. A new
+// part takes the place of the last one.
+func (b *Bar) Show(title string, done, total int) {
+	if b.w == nil {
+		return
+	}
+	if b.bar == nil || title != b.title || total != b.total || done < b.done {
+		b.start(title, total)
+	}
+	b.done = done
+	_ = b.bar.Set(done) // a bar that cannot be drawn is no failure of the run
+}
+
+func (b *Bar) start(title string, total int) {
+	b.Close()
+	b.title, b.total = title, total
+	b.bar = progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(b.w),
 		progressbar.OptionSetDescription(title),
 		progressbar.OptionSetWidth(30),
-		progressbar.OptionShowCount(),
+		progressbar.OptionSetRenderBlankState(true),
+		progressbar.OptionSetPredictTime(total > 1),
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish(),
-	)}
-}
-
-// Set moves the bar to done steps.
-func (b *Bar) Set(done int) {
-	if b.bar != nil {
-		_ = b.bar.Set(done) // a bar that cannot be drawn is no failure of the run
-	}
-}
-
-// Restart begins a further part of the run.
-func (b *Bar) Restart(title string, total int) {
-	if b.bar != nil {
-		b.bar.Describe(title)
-		b.bar.ChangeMax(total)
-		b.bar.Reset()
-	}
+	)
 }
 
 // Close removes the bar.
 func (b *Bar) Close() {
 	if b.bar != nil {
-		_ = b.bar.Finish() // as Set
+		_ = b.bar.Finish() // as in Show
+		b.bar = nil
 	}
 }
