@@ -52,5 +52,6 @@ type Law interface {
 type Node struct{ P, W float64 }
 
 // U returns the reward variance 4p(1-p) of a prompt with success probability
-// p, in [0, 1] (signed coding).
+// p, in [0, 1] (signed coding). Where u decides between prompts use Level or
+// AtLeast, which are not misled by rounding.
 func U(p float64) float64 { return 4 * p * (1 - p) }

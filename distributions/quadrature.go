@@ -125,9 +125,6 @@ func (r *rule) jacobi(power float64) {
 		k, d := float64(i), 2*float64(i)+power-1
 		j.SetSym(i, i, (1+(power-1)*(power-1)/(d*(d+2)))/2)
 		off := k * k * (k + power - 1) * (k + power - 1) / (d * d * (d + 1) * (d - 1))
-		if i == 1 { // d-1 and k+power-1 are the same, and small where power is
-			off = power / (d * d * (d + 1))
-		}
 		j.SetSym(i-1, i, math.Sqrt(off))
 	}
 	var eigen mat.EigenSym
@@ -137,19 +134,9 @@ func (r *rule) jacobi(power float64) {
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	eigen.Values(r.t[:])
-	rest := 1 / (power + 1) // the rule's first moment, less what the later nodes hold
 	for k, t := range r.t {
 		v := vectors.At(0, k)
-		r.w[k] = v * v / power
-		if k > 0 {
-			rest -= r.w[k] * t
-		}
-	}
-	if power < 1 { // the first node, near 0 with most of the weight, needs its relative accuracy
-		r.t[0] = rest / r.w[0]
-	}
-	for k, t := range r.t {
-		r.w[k] *= math.Pow(t, 1-power)
+		r.w[k] = v * v / power * math.Pow(t, 1-power)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"vigorlab/distributions"
@@ -36,6 +37,7 @@ func TestLaw(t *testing.T, name string, law distributions.Law) {
 		t.Run("atoms", func(t *testing.T) { testAtoms(t, law) })
 		t.Run("sampling", func(t *testing.T) { testSampling(t, law) })
 		t.Run("streams", func(t *testing.T) { testStreams(t, law) })
+		t.Run("goroutines", func(t *testing.T) { testGoroutines(t, law) })
 	})
 }
 
@@ -377,4 +379,27 @@ func testStreams(t *testing.T, law distributions.Law) {
 	if a.Uint64() != b.Uint64() {
 		t.Error("the streams differ after the same draws")
 	}
+}
+
+// testGoroutines uses the law from several goroutines, for the race detector
+// to watch, and compares what they find.
+func testGoroutines(t *testing.T, law distributions.Law) {
+	figures := func() []float64 {
+		r := rand.New(rand.NewPCG(3, 4))
+		f := []float64{law.MeanP(), law.MeanU(), law.CDFU(0.3), law.UpperU(0.3), law.TopU(0.25), law.QuantileU(0.7), law.Rand(r)}
+		for _, n := range append(law.Nodes(64, 0.75), law.Atoms()...) {
+			f = append(f, n.P, n.W)
+		}
+		return f
+	}
+	want := figures()
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if got := figures(); !slices.Equal(got, want) {
+				t.Errorf("another goroutine finds %v, want %v", got, want)
+			}
+		})
+	}
+	group.Wait()
 }
