@@ -42,7 +42,7 @@ type common struct {
 func (c *common) register(f *pflag.FlagSet) {
 	c.seed, c.workers = 1, runtime.GOMAXPROCS(0)
 	f.Var(&seedFlag{&c.seed, &c.faults}, "seed", "seed `N` of every random stream")
-	c.whole(f, &c.workers, "workers", 1, math.MaxInt32, "`N` goroutines; the results do not depend on it")
+	c.whole(f, &c.workers, "workers", 1, 4096, "`N` goroutines; the results do not depend on it")
 	f.Lookup("workers").DefValue = "all cores"
 	c.registerFormat(f)
 	f.Var(&textFlag{&c.out, "out", "a directory", &c.faults}, "out", "write a run directory `DIR`: run.json, results, figures")

@@ -39,6 +39,7 @@ synthetic prompts and on recorded outcomes of real models.
 
 Figures are under signed coding: rewards in {-1, +1}, reward variance
 u = 4p(1-p) of a prompt with success probability p.`,
+		Version:       version,
 		Args:          noArguments,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -49,6 +50,8 @@ u = 4p(1-p) of a prompt with success probability p.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("vigorlab {{.Version}}\n")
+	root.SetHelpCommand(newHelp(root))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages", "(.LocalFlags.FlagUsagesWrapped 100)"))
 	root.AddCommand(
@@ -61,6 +64,26 @@ u = 4p(1-p) of a prompt with success probability p.`,
 		cmd.Flags().SortFlags = false
 	}
 	return root
+}
+
+// newHelp returns the help command, which unlike cobra's own refuses topics
+// that do not exist.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about a command",
+		Args:  func(*cobra.Command, []string) error { return nil },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := unknownCommand(root, args); err != nil {
+				return err
+			}
+			cmd, _, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			return cmd.Help()
+		},
+	}
 }
 
 // commandNames returns the commands that a user may type.

@@ -188,8 +188,8 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// waitForRun waits until run.json stands in dir or in a temporary directory
-// that will become it.
+// waitForRun waits until the run.json of a running run stands in dir or in a
+// temporary directory that will become it.
 func waitForRun(ts *testscript.TestScript, dir string) {
 	pattern := []string{
 		filepath.Join(ts.MkAbs(dir), "run.json"),
@@ -197,13 +197,21 @@ func waitForRun(ts *testscript.TestScript, dir string) {
 	}
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		for _, p := range pattern {
-			if found, _ := filepath.Glob(p); len(found) > 0 {
+			if running(p) {
 				time.Sleep(100 * time.Millisecond) // into the computation
 				return
 			}
 		}
 	}
 	ts.Fatalf("no run began in %s", dir)
+}
+
+func running(pattern string) bool {
+	found, _ := filepath.Glob(pattern) // of a sound pattern
+	return slices.ContainsFunc(found, func(path string) bool {
+		content, err := os.ReadFile(path)
+		return err == nil && bytes.Contains(content, []byte(`"status": "running"`))
+	})
 }
 
 // smallDisk mounts a file system of SIZE at DIR until the script ends.

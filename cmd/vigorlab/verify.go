@@ -24,6 +24,7 @@ type verifyFlags struct {
 	quick  bool
 	only   []string
 	tables []string
+	live   string
 }
 
 func newVerify(a *app) *cobra.Command {
@@ -50,6 +51,7 @@ report.md, and goes on where an interrupted run stopped.`,
 	flags.BoolVar(&f.quick, "quick", false, "fewer replicates: the whole ladder in under a minute")
 	flags.StringSliceVar(&f.only, "only", nil, "only these rungs or studies, `ID`s such as 2 or 4.screening")
 	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes for rung 7, a CSV `FILE`, repeatable")
+	flags.StringVar(&f.live, "live", "", "a rollout run `DIR` for rung 8, which cannot be read yet")
 	f.register(flags)
 	return cmd
 }
@@ -58,6 +60,9 @@ func (f *verifyFlags) run(ctx context.Context, a *app) error {
 	cfg := verify.Config{Seed: f.seed, Workers: f.workers, Quick: f.quick, Only: f.only}
 	digests := f.readTables(&cfg)
 	f.add("--only", cfg.Validate())
+	if f.live != "" {
+		f.addf("--live = %s: runs of live models cannot be read yet, want no --live", shown(f.live))
+	}
 	if err := f.err(); err != nil {
 		return err
 	}

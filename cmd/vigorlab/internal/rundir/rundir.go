@@ -89,8 +89,11 @@ type Dir struct {
 // be empty or an incomplete run of identical specs; force lifts that for any
 // run directory.
 func Create(path string, record Record, force bool) (*Dir, error) {
-	path = filepath.Clean(path)
 	if _, err := check(path, record, force); err != nil {
+		return nil, err
+	}
+	path, err := resolve(path)
+	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -118,8 +121,10 @@ func Create(path string, record Record, force bool) (*Dir, error) {
 // an incomplete run of identical specs, whose files stay (resumed is true);
 // with force it clears any run directory first.
 func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err error) {
-	path = filepath.Clean(path)
 	if _, err := check(path, record, force); err != nil {
+		return nil, false, err
+	}
+	if path, err = resolve(path); err != nil {
 		return nil, false, err
 	}
 	if err := os.MkdirAll(path, 0o777); err != nil {
@@ -144,6 +149,19 @@ func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err e
 		return nil, false, errors.Join(err, lock.Close())
 	}
 	return d, resumed, nil
+}
+
+// resolve returns the absolute path, symbolic links followed: a link to a
+// directory stays a link when the directory is replaced.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target, nil
+	}
+	return path, nil // nothing is there yet
 }
 
 // begin fills in what is the same for every run.

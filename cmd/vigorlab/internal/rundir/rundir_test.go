@@ -237,3 +237,26 @@ func TestWriteFileLeavesNothingOnFailure(t *testing.T) {
 		t.Errorf("WriteFile = %v, content %q, files %s", err, content, names(t, dir))
 	}
 }
+
+func TestSymbolicLinkStaysOne(t *testing.T) {
+	root := t.TempDir()
+	real, link := filepath.Join(root, "real"), filepath.Join(root, "link")
+	must(t, os.Mkdir(real, 0o777))
+	must(t, os.Symlink(real, link))
+	must(t, create(t, link, false).Complete())
+	must(t, create(t, link, true).Complete())
+	info, err := os.Lstat(link)
+	must(t, err)
+	if info.Mode()&os.ModeSymlink == 0 || status(t, real) != rundir.Complete || names(t, root) != "link real" {
+		t.Errorf("the link is %v beside %s", info.Mode(), names(t, root))
+	}
+}
+
+func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
+	root := t.TempDir()
+	d := create(t, filepath.Join(root, "out"), false)
+	must(t, d.Discard())
+	if err := d.Write("figures/late.svg", nil); err == nil || names(t, root) != "" {
+		t.Errorf("Write = %v, left %q", err, names(t, root))
+	}
+}

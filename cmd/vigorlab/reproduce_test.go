@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// TestHeaderReproduces runs the command that heads a table and expects the
+// same table.
+func TestHeaderReproduces(t *testing.T) {
+	t.Chdir(t.TempDir())
+	outcomesFile(t, ".")
+	for _, args := range []string{
+		"theory --population spiked-beta:dead=0.3,solved=0.1,a=2,b=6 --batch 31 --frontier 0.5 --strategy vigor:alpha=1/3,gamma=3",
+		"simulate --population mixture:0.3@beta:a=2,b=6+0.7@uniform --replicates 5 --batch 9 --seed 7 --aggregate prompt --frontier 0.5",
+		"simulate --population uniform --replicates 5 --batch 9 --strategy vigor:select=random,ties=index --strategy fixed:g=3 --workers 1",
+		"replay --table outcomes.csv --draw posterior --batch 8 --replicates 5 --seed 3",
+		"verify --quick --only 2.published-speedup,2.closed-form --seed 9",
+	} {
+		first := runTable(t, strings.Fields(args))
+		header := strings.TrimPrefix(firstLine(first), "# vigorlab ")
+		if again := runTable(t, strings.Fields(header)); again != first {
+			t.Errorf("%q: %q prints another table", args, header)
+		}
+	}
+}
+
+func runTable(t *testing.T, args []string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := execute(context.Background(), args, &stdout, &stderr); code != exitDone {
+		t.Fatalf("%q: exit code %d: %s", args, code, &stderr)
+	}
+	return stdout.String()
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+func TestQuote(t *testing.T) {
+	for _, c := range []struct{ word, want string }{
+		{"beta:a=0.1,b=0.3", "beta:a=0.1,b=0.3"},
+		{"mixture:0.3@beta:a=2,b=6+0.7@uniform", "mixture:0.3@beta:a=2,b=6+0.7@uniform"},
+		{"atoms:path=two atoms.csv", "'atoms:path=two atoms.csv'"},
+		{"it's", `'it'\''s'`},
+		{"", "''"},
+		{"$(rm)", "'$(rm)'"},
+	} {
+		if got := quote(c.word); got != c.want {
+			t.Errorf("quote(%q) = %s, want %s", c.word, got, c.want)
+		}
+	}
+}
+
+// TestTablesFitTheTerminal checks that no line but the command is wider than
+// 100 columns.
+func TestTablesFitTheTerminal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	outcomesFile(t, ".")
+	for _, args := range []string{
+		"theory --population mixture:0.3@spiked-beta:dead=0.25,solved=0.125,a=0.0625,b=12.5+0.7@pareto-variance:shape=1.5,min=0.0001,max=0.999",
+		"theory --population pareto-variance:shape=1.5,min=0.01",
+		"simulate --population uniform:tokens=1000 --replicates 5 --batch 9 --strategy vigor --strategy fixed --strategy vigor:select=random,ties=index " +
+			"--strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4,update=survivors,reuse=false --strategy vigor:cut=floor --strategy fixed:g=4",
+		"simulate --population uniform --replicates 5 --batch 300 --strategy vigor:m0=2,rounds=30,alpha=0.9,gamma=1",
+		"replay --table outcomes.csv --replicates 5",
+		"verify --quick --only 2,3,5,6,7,8",
+		"strategies", "populations", "version",
+	} {
+		for line := range strings.Lines(runTable(t, strings.Fields(args))) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 && !strings.HasPrefix(line, "# ") {
+				t.Errorf("%q: a line of %d columns: %s", args, n, line)
+			}
+		}
+	}
+}
