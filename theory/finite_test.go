@@ -81,3 +81,40 @@ func TestManyRounds(t *testing.T) {
 	want = 1.5 - 0.5*(4./3)/schedule.MaxRounds
 	newRuler(t).check(must(EtaPerfect(distributions.NewUniform(), 0.5, 2, schedule.MaxRounds)), want, "uniform, 10^4 rounds")
 }
+
+// TestFiniteBatchManyAtoms holds the quadrature against E[sum of the n largest]
+// = sum over levels of (u - the level below) E[min(n, #{prompts at or above})],
+// for 400 atoms: more kinks than the quadrature could find by itself.
+func TestFiniteBatchManyAtoms(t *testing.T) {
+	var atoms []distributions.Node
+	for i := range 400 {
+		atoms = append(atoms, distributions.Node{P: float64(i+1) / 1000, W: float64(1+i%3) / 799})
+	}
+	law := must(distributions.NewAtoms(atoms))
+	r := newRuler(t)
+	const batch = 50
+	for _, n := range []int{1, 7, 25, 49} {
+		sum, below, above := 0.0, 0.0, 1.0
+		for _, a := range atoms {
+			u := distributions.Level(a.P)
+			sum += (u - below) * expectedMin(n, batch, above)
+			below, above = u, above-a.W
+		}
+		r.check(finiteTopMean(law, batch)(n), sum/float64(n)/law.MeanU(), "top %d of %d", n, batch)
+	}
+}
+
+// expectedMin returns E[min(n, N)], N ~ Binomial(batch, share): the sum of
+// P(N > j) over j < n.
+func expectedMin(n, batch int, share float64) float64 {
+	pmf, cdf, sum := math.Pow(1-share, float64(batch)), 0.0, 0.0
+	if share >= 1 {
+		return float64(n)
+	}
+	for j := range n {
+		cdf += pmf
+		sum += 1 - cdf
+		pmf *= float64(batch-j) / float64(j+1) * share / (1 - share)
+	}
+	return sum
+}
