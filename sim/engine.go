@@ -74,14 +74,15 @@ func Run(ctx context.Context, cfg Config, newSource NewSource, strategies []NewS
 	var total *tally
 	blocks := blocksOf(cfg.Replicates)
 	done := 0
-	err := inOrder(ctx, cfg.Workers, len(blocks),
+	err := inOrder(ctx, cfg.Workers, blocks.count(),
 		func() (func(ctx context.Context, i int) (*tally, error), error) {
 			w, err := newWorker(&cfg, newSource, strategies)
 			if err != nil {
 				return nil, err
 			}
 			return func(ctx context.Context, i int) (*tally, error) {
-				return w.block(ctx, blocks[i].first, blocks[i].n)
+				first, n := blocks.at(i)
+				return w.block(ctx, first, n)
 			}, nil
 		},
 		func(i int, t *tally) {
@@ -91,7 +92,8 @@ func Run(ctx context.Context, cfg Config, newSource NewSource, strategies []NewS
 				total.merge(t)
 				t.release()
 			}
-			done += blocks[i].n
+			_, n := blocks.at(i)
+			done += n
 			if cfg.Progress != nil {
 				cfg.Progress(done, cfg.Replicates)
 			}
@@ -102,18 +104,23 @@ func Run(ctx context.Context, cfg Config, newSource NewSource, strategies []NewS
 	return total.result(), nil
 }
 
-// A span is a block of replicates: a worker's unit of work. Blocks do not
-// depend on the number of workers, and neither does the order of summation.
-type span struct{ first, n int }
+// blocks cuts replicates into blocks of equal size, the last one smaller: a
+// worker's units of work. They do not depend on the number of workers, and
+// neither does the order of summation.
+type blocks struct{ replicates, size int }
 
-func blocksOf(replicates int) []span {
+func blocksOf(replicates int) blocks {
 	const most = 64
-	size := min(max(1, replicates/256), most)
-	var s []span
-	for first := 0; first < replicates; first += size {
-		s = append(s, span{first, min(size, replicates-first)})
-	}
-	return s
+	return blocks{replicates, min(max(1, replicates/256), most)}
+}
+
+// count returns the number of blocks.
+func (b blocks) count() int { return (b.replicates-1)/b.size + 1 }
+
+// at returns the first replicate of block i and how many it has.
+func (b blocks) at(i int) (first, n int) {
+	first = i * b.size
+	return first, min(b.size, b.replicates-first)
 }
 
 // inOrder runs n jobs on the given number of workers and hands their results
@@ -133,7 +140,7 @@ func inOrder[T any](ctx context.Context, workers, n int, newWork func() (func(co
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	jobs, results := make(chan int), make(chan result)
-	waiting := make(chan struct{}, 4*workers)
+	waiting := make(chan struct{}, resultsInFlight(workers))
 	group.Go(func() error {
 		defer close(jobs)
 		for i := range n {
@@ -187,6 +194,9 @@ func inOrder[T any](ctx context.Context, workers, n int, newWork func() (func(co
 	return group.Wait()
 }
 
+// resultsInFlight is how many results may wait for their turn to be collected.
+func resultsInFlight(workers int) int { return 4 * workers }
+
 // A worker owns a source and an arm for every strategy and reference.
 type worker struct {
 	cfg     *Config
@@ -206,7 +216,7 @@ func newWorker(cfg *Config, newSource NewSource, strategies []NewStrategy) (*wor
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{cfg: cfg, source: src, free: make(chan *tally, 4)}
+	w := &worker{cfg: cfg, source: src, free: make(chan *tally, resultsInFlight(cfg.Workers))}
 	w.batch, err = src.Reset(0)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -365,6 +366,41 @@ func TestCancel(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("a cancelled run does not stop")
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	for _, replicates := range []int{1, 2, 255, 256, 511, 513, 1000, 100_001} {
+		b := blocksOf(replicates)
+		next := 0
+		for i := range b.count() {
+			first, n := b.at(i)
+			if first != next || n < 1 {
+				t.Fatalf("%d replicates: block %d is [%d, %d), want it to start at %d", replicates, i, first, first+n, next)
+			}
+			next += n
+		}
+		if next != replicates {
+			t.Errorf("%d replicates: blocks hold %d", replicates, next)
+		}
+	}
+}
+
+// TestMemoryIsFlat runs ten times as many replicates: what is allocated in
+// all, garbage included, hardly grows.
+func TestMemoryIsFlat(t *testing.T) {
+	allocated := func(replicates int) uint64 {
+		var before, after runtime.MemStats
+		cfg := config(tp15, replicates)
+		src := synthetic(t, tp15, 64)
+		runtime.ReadMemStats(&before)
+		run(t, cfg, src, "vigor", "fixed:g=8")
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	small, large := allocated(20_000), allocated(200_000)
+	if large > small+small/2 {
+		t.Errorf("%d bytes for 20,000 replicates, %d for 200,000", small, large)
 	}
 }
 

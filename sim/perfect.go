@@ -87,16 +87,17 @@ func perfectTotals(ctx context.Context, cfg Config, law distributions.VarianceLa
 		return t
 	}
 	total, done := newTotals(), 0
-	err := inOrder(ctx, cfg.Workers, len(blocks),
+	err := inOrder(ctx, cfg.Workers, blocks.count(),
 		func() (func(context.Context, int) ([]*moments, error), error) {
 			u, above := make([]float64, batch), make([]float64, batch+1)
 			return func(ctx context.Context, i int) ([]*moments, error) {
 				t := newTotals()
-				for k := range blocks[i].n {
+				first, n := blocks.at(i)
+				for k := range n {
 					if err := ctx.Err(); err != nil {
 						return nil, err
 					}
-					drawVariances(u, law, key.With(uint64(blocks[i].first+k)))
+					drawVariances(u, law, key.With(uint64(first+k)))
 					addPerfect(t, u, above, rounds)
 				}
 				return t, nil
@@ -106,7 +107,8 @@ func perfectTotals(ctx context.Context, cfg Config, law distributions.VarianceLa
 			for k := range t {
 				total[k].merge(t[k])
 			}
-			done += blocks[i].n
+			_, n := blocks.at(i)
+			done += n
 			if cfg.Progress != nil {
 				cfg.Progress(done, cfg.Replicates)
 			}
