@@ -164,7 +164,7 @@ func (p *probe) check(t *testing.T) {
 		}
 	}
 	for _, l := range p.lines {
-		if l.width > 0 && l.width < hairWidth { // none is drawn at width 0
+		if l.width > 0 && l.width < 0.6 { // none is drawn at width 0
 			t.Errorf("a line is %.3g pt wide, want >= 0.6", float64(l.width))
 		}
 	}
