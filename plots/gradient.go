@@ -210,7 +210,7 @@ func (diagonal) Plot(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		from, to := vg.Point{X: x(lo), Y: y(lo)}, vg.Point{X: x(hi), Y: y(hi)}
 		c.FillPolygon(white, []vg.Point{from, to, {X: to.X, Y: c.Max.Y}, {X: c.Min.X, Y: c.Max.Y}, {X: c.Min.X, Y: from.Y}})
-		curve{[]Point{At(lo, lo), At(hi, hi)}, draw.LineStyle{Color: boundGrey, Width: boundWidth}}.Plot(c, p)
+		curve{points: []Point{At(lo, lo), At(hi, hi)}, style: draw.LineStyle{Color: boundGrey, Width: boundWidth}}.Plot(c, p)
 	}
 }
 

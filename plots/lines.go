@@ -208,7 +208,7 @@ func (ch chart) ranges(ts []trace, caps [][]Point) (x, y span) {
 // leaves the plot, above it.
 func (ch chart) addCap(p *panel, caps [][]Point, y span) {
 	for i, run := range caps {
-		p.plot.Add(curve{run, draw.LineStyle{Color: boundGrey, Width: boundWidth}})
+		p.plot.Add(curve{points: run, style: draw.LineStyle{Color: boundGrey, Width: boundWidth}})
 		if i != len(caps)-1 {
 			continue
 		}
@@ -240,9 +240,9 @@ func addTraces(p *panel, ts []trace) {
 		for _, run := range t.runs {
 			switch {
 			case t.curve():
-				p.plot.Add(curve{run, t.line})
+				p.plot.Add(curve{points: run, style: t.line})
 			case !curved[t.family]: // points alone: guide the eye
-				p.plot.Add(curve{run, draw.LineStyle{Color: tint(inkOf(t.series).mark, 0.45), Width: hairWidth}})
+				p.plot.Add(curve{run, draw.LineStyle{Color: tint(inkOf(t.series).mark, 0.45), Width: hairWidth}, t.shift})
 			}
 		}
 	}

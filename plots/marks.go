@@ -22,17 +22,19 @@ func (grid) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// A curve is a line through its points, clipped to the plot.
+// A curve is a line through its points, clipped to the plot; shift moves it
+// aside.
 type curve struct {
 	points []Point
 	style  draw.LineStyle
+	shift  vg.Length
 }
 
 func (l curve) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	line := make([]vg.Point, len(l.points))
 	for i, pt := range l.points {
-		line[i] = vg.Point{X: x(pt.X), Y: y(pt.Y)}
+		line[i] = vg.Point{X: x(pt.X) + l.shift, Y: y(pt.Y)}
 	}
 	if len(line) == 1 {
 		c.DrawGlyph(draw.GlyphStyle{Color: l.style.Color, Radius: dotRadius, Shape: draw.CircleGlyph{}}, line[0])
