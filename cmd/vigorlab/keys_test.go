@@ -145,7 +145,7 @@ func TestKeys(t *testing.T) {
 			"strategies.0": outcome, "strategies.0.eta": figureKeys + " prompts", "strategies.0.eta.prompts": "high level low",
 		}},
 		{"verify --quick --only 2.published-speedup", map[string]string{
-			"":        "coding command family level quick rungs schema seed version",
+			"":        "coding command family level predictions quick rungs schema seed version",
 			"rungs.0": "claim detects estimate id interval kind method note p reason reference rung se test verdict",
 		}},
 		{"strategies", map[string]string{

@@ -50,6 +50,7 @@ func (l *ladder) document() output.Object {
 	o.Add("level", l.Level)
 	o.Add("family", l.Family)
 	o.Add("rungs", l.reasoned())
+	o.Add("predictions", append([]verify.Prediction{}, l.Predictions()...))
 	return o
 }
 
@@ -113,6 +114,7 @@ func (l *ladder) text(t *output.Text) {
 		t.Heading(fmt.Sprintf("Rung %d: %s", rung, report.RungTitle(rung)))
 		l.rungText(t, rung)
 	}
+	l.predictionsText(t)
 	t.Blank()
 	for _, line := range report.Summary(l.Report) {
 		t.Note("", line)
@@ -157,6 +159,21 @@ func (l *ladder) rungText(t *output.Text, rung int) {
 	if checks > 0 {
 		t.Line(fmt.Sprintf("%d of %d checks of vigorlab's own code hold", hold, checks))
 	}
+}
+
+// predictionsText prints every predicted speedup under all three exponents,
+// beside its cap and the progress figure.
+func (l *ladder) predictionsText(t *output.Text) {
+	if len(l.Predictions()) == 0 {
+		return
+	}
+	t.Heading("Predicted speedup of VIGOR's defaults over the fixed group of the same mean size")
+	g := output.Grid{Head: []string{"population", "exponent", "perfect", "real", "cap", "progress"}}
+	for _, row := range report.PredictionRows(l.Report) {
+		g.Add(row...)
+	}
+	t.Grid(g)
+	t.Note("", report.PredictionNote)
 }
 
 // verdictText prints a verdict, that of a failed check of our own apart.

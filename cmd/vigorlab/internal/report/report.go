@@ -82,6 +82,7 @@ func Ladder(r *verify.Report, reproduce string, figures map[int][]string) []byte
 	}
 	b.WriteString("Figures are under signed coding: rewards in {-1, +1}, u = 4p(1-p).\n")
 	conclusions(&b, rows)
+	predictions(&b, r)
 	for _, rung := range rungsOf(rows) {
 		section(&b, rung, rows, figures[rung])
 	}
@@ -232,6 +233,40 @@ func gap(r *verify.Row) float64 {
 
 func ofRung(rows []verify.Row, rung int) []verify.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r verify.Row) bool { return r.Rung != rung })
+}
+
+// PredictionNote says what the columns of PredictionRows are.
+const PredictionNote = "speedup is eta^exponent; which exponent is right is an open question, 1/3 is the published one. " +
+	"perfect is selection by the true variance, real that by the sample. cap is what no schedule like it can pass: " +
+	"the lower of the cap of any law and of this law. progress is first-order progress per rollout, fixed group = 1."
+
+// PredictionRows returns every prediction, a row an exponent: population,
+// exponent, perfect, real, cap, progress.
+func PredictionRows(r *verify.Report) [][]string {
+	var rows [][]string
+	for _, p := range r.Predictions() {
+		for i, s := range p.Speedups {
+			name, progress := "", ""
+			if i == 0 {
+				name, progress = p.Population, fmt.Sprintf("%.3f", p.Progress)
+			}
+			rows = append(rows, []string{name, s.Exponent, fmt.Sprintf("%.3f", s.Perfect), fmt.Sprintf("%.3f", s.Noisy), fmt.Sprintf("%.3f", s.Cap), progress})
+		}
+	}
+	return rows
+}
+
+// predictions prints what theory foretells, population by population.
+func predictions(b *bytes.Buffer, r *verify.Report) {
+	rows := PredictionRows(r)
+	if len(rows) == 0 {
+		return
+	}
+	b.WriteString("\n## Predicted speedups\n\n| population | exponent | perfect | real | cap | progress |\n|---|---|---|---|---|---|\n")
+	for _, row := range rows {
+		fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
+	}
+	fmt.Fprintf(b, "\n%s\n", PredictionNote)
 }
 
 // section prints a rung: its figures and every row.
