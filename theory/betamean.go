@@ -46,6 +46,7 @@ func (d betaDensity) logAt(v float64) float64 {
 	}
 	// The terms linear in v-mode are a/mode and -b/(1-mode): they cancel.
 	x, y := (v-d.mode)/d.mode, (d.mode-v)/(d.b/(d.a+d.b))
+	x, y = max(x, -1), max(y, -1) // the ends, whichever way they were rounded
 	return d.a*(math.Log1p(x)-x) + d.b*(math.Log1p(y)-y)
 }
 
