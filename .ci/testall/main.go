@@ -144,7 +144,7 @@ type event struct {
 type tally struct {
 	out                     io.Writer
 	passed, failed, skipped int
-	output                  map[string]*bytes.Buffer // by package and test, or by the import path of a build
+	output                  map[string]*bytes.Buffer // by package and test, or buildKey
 	failures, skips         []string
 	broken                  map[string]bool // packages with a test that failed
 }
@@ -176,7 +176,10 @@ func (t *tally) read(r io.Reader) error {
 }
 
 func (t *tally) add(e event) {
-	key := e.Package + e.ImportPath + " " + e.Test
+	key := e.Package + " " + e.Test
+	if e.Action == "build-output" {
+		key = buildKey(e.ImportPath)
+	}
 	switch e.Action {
 	case "output", "build-output":
 		if t.output[key] == nil {
@@ -202,13 +205,17 @@ func (t *tally) add(e event) {
 	}
 }
 
-// addPackage closes a package: its last line is go test's own. A package that
-// failed without a failed test (it did not build, or it ended early) counts as
-// one failure.
+// addPackage closes a package: its last line is go test's own. A test that never
+// ended (a time-out, a killed process) counts as failed; so does a package that
+// failed without a failed test (it did not build, or ended by itself).
 func (t *tally) addPackage(e event, text string) {
+	for _, test := range t.unfinished(e.Package) {
+		t.broken[e.Package] = true
+		t.fail(e.Package+" "+test, t.take(e.Package+" "+test))
+	}
 	switch {
 	case e.Action == "fail" && e.FailedBuild != "":
-		t.fail(e.Package, t.take(e.FailedBuild+" ")+text)
+		t.fail(e.Package, t.take(buildKey(e.FailedBuild))+text)
 	case e.Action == "fail" && !t.broken[e.Package]:
 		t.fail(e.Package, text)
 	default:
@@ -217,6 +224,20 @@ func (t *tally) addPackage(e event, text string) {
 	}
 	delete(t.broken, e.Package)
 }
+
+// unfinished returns the tests of a package whose output nobody took.
+func (t *tally) unfinished(pkg string) []string {
+	var tests []string
+	for key := range t.output {
+		if test, ok := strings.CutPrefix(key, pkg+" "); ok {
+			tests = append(tests, test)
+		}
+	}
+	slices.Sort(tests)
+	return tests
+}
+
+func buildKey(importPath string) string { return "build " + importPath }
 
 // take returns what was printed under a key, and forgets it.
 func (t *tally) take(key string) string {

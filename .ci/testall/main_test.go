@@ -39,6 +39,11 @@ func TestTally(t *testing.T) {
 			[]string{"broken contract", "FAILED vigorlab/a", "1 failed"},
 			1, 1,
 		},
+		{
+			"killed", pass + "\nfunc TestB(t *testing.T) {\n\tprintln(\"last words\")\n\tp, _ := os.FindProcess(os.Getpid())\n\tp.Kill()\n\tselect {}\n}\n",
+			[]string{"last words", "FAILED vigorlab/a TestB\n", "2 passed, 1 failed"},
+			1, 1,
+		},
 		{"build", pass + "\nfunc TestB(t *testing.T) { undefined() }\n", []string{"undefined: undefined", "FAILED vigorlab/a\n", "0 passed, 1 failed"}, 1, 1},
 		{
 			"end", pass + "\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(3) }\n",
