@@ -2,19 +2,13 @@ package theory
 
 import "math"
 
-// logProduct returns ln(alpha*gamma), both positive and finite, without
-// cancellation where the product is near 1: the rounding error of the product,
-// which a fused multiply-add recovers, is put back.
+// logProduct returns ln(alpha*gamma), both positive and finite, to 1e-16
+// absolutely where the product is near 1.
 func logProduct(alpha, gamma float64) float64 {
-	x := alpha * gamma
-	if !(x > 1e-300) { // the product may have underflowed
-		return math.Log(alpha) + math.Log(gamma)
+	if x := alpha * gamma; x > 1e-300 {
+		return math.Log(x)
 	}
-	lost := math.FMA(alpha, gamma, -x)
-	if x > 0.5 && x < 2 {
-		return math.Log1p((x - 1) + lost)
-	}
-	return math.Log(x)
+	return math.Log(alpha) + math.Log(gamma) // the product may have underflowed
 }
 
 // geometric returns exp(-max(0, (n-1)l)) * sum_{i<n} exp(i*l), the geometric

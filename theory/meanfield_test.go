@@ -55,6 +55,21 @@ func TestFrontierIsInclusive(t *testing.T) {
 	}
 }
 
+// TestTruthTies: p and 1-p rank alike, though 4p(1-p) is rounded differently.
+// Above u = .36 lie .375 of the prompts, at it another .375: the cut keeps a third
+// of these.
+func TestTruthTies(t *testing.T) {
+	law := must(distributions.NewAtoms([]distributions.Node{{P: 0.1, W: 0.25}, {P: 0.5, W: 0.375}, {P: 0.9, W: 0.125}, {P: 1, W: 0.25}}))
+	v := schedule.Default()
+	v.Rounds, v.Select = 2, schedule.SelectTruth
+	m := must(VigorMeanField(law, v, 0.75, 10))
+	for i, want := range []float64{2 + 4./3, 6, 2 + 4./3, 2} {
+		if got := m.Allocation[i].Rollouts; !(math.Abs(got-want) <= 1e-12) {
+			t.Errorf("p = %v: group %v, want %v", m.Allocation[i].P, got, want)
+		}
+	}
+}
+
 // TestSymmetry: p and 1-p are the same to every cut, so that turning the law
 // over changes no figure.
 func TestSymmetry(t *testing.T) {
