@@ -1,0 +1,56 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"vigorlab/cmd/vigorlab/internal/report"
+	"vigorlab/sim/verify"
+)
+
+func number(x float64) *float64 { return &x }
+
+func ladder(rows ...verify.Row) *verify.Report {
+	return &verify.Report{Level: 1e-4, Family: 7, Sections: []verify.Section{{Study: "4.noisy", Rows: rows}}}
+}
+
+func TestReportNamesTheWorstFailure(t *testing.T) {
+	text := string(report.Ladder(ladder(
+		verify.Row{ID: "4.noisy.a", Rung: 4, Kind: verify.Claim, Claim: "near", Estimate: number(1), Reference: number(1.5), Verdict: verify.Fails},
+		verify.Row{ID: "4.noisy.b", Rung: 4, Kind: verify.Claim, Claim: "far|off", Estimate: number(1), Reference: number(3), Verdict: verify.Fails},
+		verify.Row{ID: "4.noisy.c", Rung: 4, Kind: verify.Claim, Claim: "fine", Estimate: number(2), Reference: number(2), Verdict: verify.Holds},
+		verify.Row{ID: "4.check.d", Rung: 4, Kind: verify.Check, Claim: "own", Verdict: verify.Holds, Interval: &[2]float64{1, 2}},
+	), "vigorlab verify", map[int][]string{4: {"rung-4-screening"}}))
+	for _, want := range []string{
+		"    vigorlab verify\n",
+		"Claims: 1 hold, 0 hold within d, 2 fail, 0 cannot be tested here.",
+		"All 1 checks of vigorlab's own code",
+		`Farthest off: "far|off", 1 instead of 3.`,
+		`| fails | far\|off | 1 |  | 3 |`,
+		"| holds (own check) | own | - | [1, 2] | - |",
+		"![rung 4 screening](figures/rung-4-screening.png)",
+		"## What not to conclude", "## What rollouts leave out", "Length.", "Latency.",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report has no %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestReportOfFailedChecksConcludesNothing(t *testing.T) {
+	r := ladder(verify.Row{ID: "4.check", Rung: 4, Kind: verify.Check, Claim: "own", Verdict: verify.Fails})
+	if text := string(report.Ladder(r, "", nil)); !strings.Contains(text, "- Nothing, before this is mended: 1 checks") {
+		t.Errorf("the report concludes something:\n%s", text)
+	}
+	if s := strings.Join(report.Summary(r), " "); !strings.Contains(s, "1 of 1 checks of vigorlab's own code fail") {
+		t.Errorf("Summary = %s", s)
+	}
+}
+
+func TestEveryRungHasATitle(t *testing.T) {
+	for rung := 1; rung <= 8; rung++ {
+		if report.RungTitle(rung) == "" {
+			t.Errorf("rung %d has no title", rung)
+		}
+	}
+}

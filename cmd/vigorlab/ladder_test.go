@@ -1,0 +1,35 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/sim/verify"
+)
+
+// TestWrongLadderFails: Monte Carlo that contradicts an exact computation is
+// our error, while a published claim that fails is a result.
+func TestWrongLadderFails(t *testing.T) {
+	x, interval := 1.5, [2]float64{1.4, 1.6}
+	claim := verify.Row{ID: "2.a", Rung: 2, Kind: verify.Claim, Claim: "published", Estimate: &x, Verdict: verify.Fails}
+	check := verify.Row{ID: "2.b", Rung: 2, Kind: verify.Check, Claim: "own", Estimate: &x, Interval: &interval, Verdict: verify.Fails}
+	l := &ladder{Report: &verify.Report{Sections: []verify.Section{{Study: "2.x", Rows: []verify.Row{claim}}}}}
+	if err := l.wrong(); err != nil {
+		t.Errorf("a published claim that fails is an error: %v", err)
+	}
+	l.Sections[0].Rows = append(l.Sections[0].Rows, check)
+	var stderr strings.Builder
+	if code := exitCode(&stderr, l.wrong()); code != exitFailed || !strings.Contains(stderr.String(), "2.b: a check of vigorlab itself fails") {
+		t.Errorf("exit code %d with %q", code, &stderr)
+	}
+	text := &output.Text{Colour: true}
+	l.text(text)
+	if !strings.Contains(string(text.Bytes()), "\x1b[31mOUR ERROR\x1b[0m") || !strings.Contains(string(text.Bytes()), "0 of 1 checks") {
+		t.Errorf("the table hides the error:\n%s", text.Bytes())
+	}
+	row := l.rows()[1]
+	if *row.Low != 1.4 || *row.High != 1.6 || *row.Estimate != 1.5 || row.Reference != nil || row.Reason == "" {
+		t.Errorf("row %+v", row)
+	}
+}
