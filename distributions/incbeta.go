@@ -42,7 +42,7 @@ func stirlingError(z float64) float64 {
 // where x is near m.
 func deviance(x, m float64) float64 {
 	v := (x - m) / (x + m)
-	if math.Abs(v) > 0.1 {
+	if !(math.Abs(v) <= 0.1) {
 		return x*math.Log(x/m) + m - x
 	}
 	sum, power := v*(x-m), 2*x*v
@@ -90,7 +90,7 @@ func betaFraction(a, b, x float64) float64 {
 		c = nonzero(1+odd/c, tiny)
 		step := c * d
 		f *= step
-		if math.Abs(step-1) < 1e-16 {
+		if !(math.Abs(step-1) > 4e-16) {
 			break
 		}
 	}

@@ -145,6 +145,9 @@ func testConcave(t *testing.T, law distributions.VarianceLaw) {
 }
 
 func testCorners(t *testing.T, law distributions.VarianceLaw) {
+	for _, f := range []func(float64) float64{law.CDFU, law.QuantileU, law.UpperU, law.TopU} {
+		f(math.NaN()) // whatever it returns, it must return
+	}
 	near(t, "CDFU(-1)", law.CDFU(-1), 0, 0)
 	near(t, "CDFU(-tiny)", law.CDFU(-math.SmallestNonzeroFloat64), 0, 0)
 	near(t, "CDFU(+Inf)", law.CDFU(math.Inf(1)), 1, 0)
