@@ -50,7 +50,7 @@ func (d Beta) CDFU(c float64) float64 {
 	return min(1, incompleteBeta(d.a, d.b, x, 1-x)+incompleteBeta(d.b, d.a, x, 1-x))
 }
 
-// QuantileU inverts CDFU by bisection.
+// QuantileU inverts CDFU by search, to the float64.
 func (d Beta) QuantileU(q float64) float64 { return quantile(d.CDFU, 0, 1, q) }
 
 // UpperU returns E[u; u > c] = E[u] P(x < Y < 1-x), Y ~ Beta(a+1,b+1).

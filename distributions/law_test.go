@@ -1,7 +1,6 @@
 package distributions_test
 
 import (
-	"math"
 	"testing"
 
 	"vigorlab/distributions"
@@ -89,5 +88,3 @@ func TestLaws(t *testing.T) {
 		lawtest.TestVarianceLaw(t, name, must(distributions.NewUnboundedPareto(shape, 0.01)))
 	}
 }
-
-var _ = math.Pi

@@ -31,7 +31,7 @@ func TestLengthsAgainstMpmath(t *testing.T) {
 // TestLengthsDrawn compares draws with the law. Tokens lie in [0, cap], so by
 // Hoeffding P(|mean - E| > tol*cap) <= alpha, and the same for the share at
 // the cap. Over seeds, all cases together raise a false alarm with probability
-// at most 1e-6; a mean off by 2*tol*cap, tol = 0.0066, or a share off by
+// at most 1e-6; a mean off by 2*tol*cap, tol = 0.0067, or a share off by
 // 2*tol is missed with probability at most alpha. Never reseed to pass.
 func TestLengthsDrawn(t *testing.T) {
 	const n = 200_000

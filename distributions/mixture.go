@@ -64,7 +64,7 @@ func (d *Mixture) CDFU(c float64) float64 {
 	return min(1, d.sum(func(l Law) float64 { return l.CDFU(c) }))
 }
 
-// QuantileU inverts CDFU by bisection.
+// QuantileU inverts CDFU by search, to the float64.
 func (d *Mixture) QuantileU(q float64) float64 {
 	low, high := 1.0, 0.0
 	for _, l := range d.laws {

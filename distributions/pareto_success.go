@@ -66,7 +66,7 @@ func (d *ParetoSuccess) above(x float64) float64 {
 	}
 }
 
-// QuantileU inverts CDFU by bisection.
+// QuantileU inverts CDFU by search, to the float64.
 func (d *ParetoSuccess) QuantileU(q float64) float64 { return quantile(d.CDFU, d.lowU, d.highU, q) }
 
 // middle returns the part of [min, max] where u > c, for c in [0, 1), and the

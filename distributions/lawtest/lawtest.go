@@ -331,9 +331,10 @@ const (
 
 // testSampling compares draws with the law. By the inequality of Dvoretzky,
 // Kiefer, Wolfowitz and Massart, P(sup |F_n - F| > tol) <= alpha for any law,
-// atoms or not, and by Hoeffding P(|mean - E[p]| > tol) <= alpha. A
-// distribution function, or a mean, that is off by 2*tol = 0.0142 is missed
-// with probability at most alpha. The seed is fixed; never reseed to pass.
+// atoms or not, and by Hoeffding P(|mean - E[p]| > tol) <= alpha. A mean that
+// is off by 2*tol = 0.0142, or a distribution function that is off by as much
+// at a point compared below, is missed with probability at most alpha. The seed
+// is fixed; never reseed to pass.
 func testSampling(t *testing.T, law distributions.Law) {
 	tol := math.Sqrt(math.Log(2/alpha) / (2 * draws))
 	r := rand.New(rand.NewPCG(20260101, 7))
