@@ -19,6 +19,9 @@ func NewUnboundedPareto(shape, min float64) (UnboundedPareto, error) {
 	return UnboundedPareto{newPareto(shape, min, math.Inf(1))}, f.err()
 }
 
+// Shape returns the shape of the Pareto law of u.
+func (d UnboundedPareto) Shape() float64 { return d.u.k }
+
 // MeanU returns min shape/(shape-1), +Inf for shape <= 1.
 func (d UnboundedPareto) MeanU() float64 { return d.u.unboundedPart(0) }
 
@@ -92,6 +95,9 @@ func NewParetoVariance(shape, min, max, hard float64) (*ParetoVariance, error) {
 	}
 	return d, nil
 }
+
+// Shape returns the shape of the Pareto law of u, which max truncates.
+func (d *ParetoVariance) Shape() float64 { return d.u.k }
 
 // MeanP returns E[p].
 func (d *ParetoVariance) MeanP() float64 { return d.meanP }
