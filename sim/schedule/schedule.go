@@ -28,7 +28,7 @@ const (
 	CutNearest      = "nearest"   // rounded half up
 	SelectSample    = "sample"    // rank by the observed variance: the algorithm
 	SelectTruth     = "truth"     // rank by the true u: perfect selection
-	SelectRandom    = "random"    // rank by nothing: the control with eta exactly 1
+	SelectRandom    = "random"    // rank by nothing, whatever ties says: the control with eta exactly 1
 	UpdateAll       = "all"       // the update uses every collected group
 	UpdateSurvivors = "survivors" // only the groups that reached the last round
 )

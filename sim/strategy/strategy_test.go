@@ -40,6 +40,7 @@ func TestConformance(t *testing.T) {
 		{"vigor:select=truth", false},
 		{"vigor:select=truth,ties=index", true},
 		{"vigor:select=random", false},
+		{"vigor:select=random,ties=index", false},
 		{"vigor:update=survivors,reuse=false", false},
 		{"vigor:m0=8,gamma=1/2", false},
 		{"vigor:rounds=1", false},

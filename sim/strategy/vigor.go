@@ -149,7 +149,8 @@ func (v *Vigor) rankByTruth() int {
 
 // cut keeps the keep active prompts of the highest levels, in batch order, by
 // a counting selection. In the level that the cut splits it keeps each prompt
-// with the same probability (ties=random) or the earlier ones (ties=index).
+// with the same probability (ties=random, select=random) or the earlier ones
+// (ties=index).
 func (v *Vigor) cut(keep, levels int, r *rand.Rand) {
 	v.count = append(v.count[:0], make([]int, levels)...)
 	for _, l := range v.level {
@@ -179,10 +180,11 @@ func (v *Vigor) cut(keep, levels int, r *rand.Rand) {
 }
 
 // takeTied returns 1 if the next of left tied prompts, of which keep stay, is
-// one of them, and 0 otherwise.
+// one of them, and 0 otherwise. Ranking by nothing is random whatever ties says:
+// by place, the control would favour the prompts that stand first.
 func (v *Vigor) takeTied(keep, left int, r *rand.Rand) int {
 	place := uint64(0)
-	if v.plan.Ties == schedule.TiesRandom {
+	if v.plan.Ties == schedule.TiesRandom || v.plan.Select == schedule.SelectRandom {
 		// A whole number below left, with a bias below left/2^64.
 		place, _ = bits.Mul64(r.Uint64(), uint64(left))
 	}
