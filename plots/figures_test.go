@@ -394,12 +394,15 @@ func TestCapOutOfRange(t *testing.T) {
 	d := sampleSpeedup()
 	d.Cap = nil
 	for r := 1.0; r <= 8; r++ {
-		d.Cap = append(d.Cap, At(r, math.Pow(3, r-1)))
+		d.Cap = append(d.Cap, At(r, math.Pow(1.5, r-1))) // 17 at T = 8
 	}
 	p := look(must(Speedup(d)), OneColumn)
 	p.check(t)
 	x, y := p.scales(t, false, false)
 	top := y.page(2.8)
+	if got := y.page(3.2); got < float64(p.h)-30 {
+		t.Errorf("the data reach 2.8, but the axis beyond 3.2, %.0f of %.0f pt up", got, float64(p.h))
+	}
 	for _, l := range p.lines {
 		if l.color == boundGrey {
 			for _, q := range l.points {
@@ -410,12 +413,89 @@ func TestCapOutOfRange(t *testing.T) {
 		}
 	}
 	for _, w := range p.words {
-		// It leaves between T = 1 and 3.
-		if w.text == "cap, any law" && !(w.y0 > top && (w.x0+w.x1)/2 > x.page(1) && (w.x0+w.x1)/2 < x.page(3)) {
+		// It leaves between T = 3 and 4.
+		if w.text == "cap, any law" && !(w.y0 > top && (w.x0+w.x1)/2 > x.page(3) && (w.x0+w.x1)/2 < x.page(4)) {
 			t.Errorf("the label of the cap stands at %+v", w)
 		}
 	}
 	if !strings.Contains(p.text(), "cap, any law") {
 		t.Error("the cap has no label")
+	}
+}
+
+// TestCapAboveAll keeps a cap in sight that lies above all of the data.
+func TestCapAboveAll(t *testing.T) {
+	f := Family{Label: "a", MeanField: []Point{At(1, 1.2), At(2, 1.1), At(3, 1.05)}}
+	top := []Point{At(1, 3.75), At(3, 3.75)}
+	p := look(must(EtaShape(EtaShapeData{Schedules: []Family{f}, Cap: top})), OneColumn)
+	p.check(t)
+	x, y := p.scales(t, false, false)
+	if !p.hasCurve(top, x, y, boundGrey, nil) || !strings.Contains(p.text(), "cap, any law") {
+		t.Error("the cap is not drawn or has no label")
+	}
+}
+
+// TestManySizes sums more than twelve sizes by powers of two.
+func TestManySizes(t *testing.T) {
+	law := SizeLaw{Label: "a"}
+	for size := range 20 { // 0; 1; 2, 3; 4 to 7; 8 to 15; 16 to 19
+		law.Shares = append(law.Shares, SizeShare{size, Value{0.05, 0.04, 0.06}})
+	}
+	f := must(GroupSizes(GroupSizesData{[]SizeLaw{law}}))
+	if n := f.Notes(); len(n) != 1 || !strings.Contains(n[0], "summed by powers of two") {
+		t.Errorf("notes %q, want one on the sums", n)
+	}
+	p := look(f, OneColumn)
+	p.check(t)
+	_, y := p.scales(t, false, false)
+	var got []float64
+	for _, s := range p.fills {
+		if s.color == inkOf(0).mark {
+			high := math.Max(float64(s.points[0].Y), float64(s.points[2].Y))
+			got = append(got, (high-y.at)/y.factor)
+		}
+	}
+	want := []float64{0.05, 0.05, 0.1, 0.2, 0.4, 0.2}
+	if len(got) != len(want) {
+		t.Fatalf("%d bars, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 0.003 {
+			t.Errorf("bar %d is %.3f high, want %v", i, got[i], want[i])
+		}
+	}
+	for _, name := range []string{"0", "1", "2", "4", "8", "16"} {
+		if !strings.Contains(" | "+p.text()+" | ", " | "+name+" | ") {
+			t.Errorf("the bin from %s on has no name", name)
+		}
+	}
+}
+
+// TestSizesInRows reads the table that more strategies than inks become.
+func TestSizesInRows(t *testing.T) {
+	var d GroupSizesData
+	for i := range 7 {
+		d.Strategies = append(d.Strategies, SizeLaw{fmt.Sprint("strategy ", i), []SizeShare{
+			{2, Value{Value: 0.11 * float64(i+1)}}, {8, Value{Value: 1 - 0.11*float64(i+1)}},
+		}})
+	}
+	p := look(must(GroupSizes(d)), OneColumn)
+	p.check(t)
+	for i, law := range d.Strategies {
+		var row word
+		for _, w := range p.words {
+			if w.text == law.Label {
+				row = w
+			}
+		}
+		for _, s := range law.Shares {
+			want, found := strings.TrimPrefix(fmt.Sprintf("%.2f", s.Share.Value), "0"), false
+			for _, w := range p.words {
+				found = found || w.text == want && math.Abs(w.y0-row.y0) < 12
+			}
+			if !found {
+				t.Errorf("row %d: no number %s", i, want)
+			}
+		}
 	}
 }

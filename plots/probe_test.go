@@ -151,6 +151,9 @@ func (p *probe) check(t *testing.T) {
 		if w.size < 7 {
 			t.Errorf("%q is set in %.3g pt, want >= 7", w.text, float64(w.size))
 		}
+		if strings.HasPrefix(w.text, " ") {
+			t.Errorf("%q begins with a space, which SVG drops", w.text)
+		}
 		if w.x0 < 0 || w.y0 < 0 || w.x1 > float64(p.w) || w.y1 > float64(p.h) {
 			t.Errorf("%q at [%.1f, %.1f]x[%.1f, %.1f] is clipped by the page %.1fx%.1f", w.text, w.x0, w.x1, w.y0, w.y1, float64(p.w), float64(p.h))
 		}
