@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -75,6 +76,47 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 && !strings.HasPrefix(line, "# ") {
 				t.Errorf("%q: a line of %d columns: %s", args, n, line)
 			}
+		}
+	}
+}
+
+// TestFlagsReachTheResult checks that every flag that a result depends on
+// changes its figures, and that --workers does not.
+func TestFlagsReachTheResult(t *testing.T) {
+	t.Chdir(t.TempDir())
+	outcomesFile(t, ".")
+	simulate := "simulate --population beta:a=0.5,b=0.5 --batch 9 --replicates 5"
+	replay := "replay --table outcomes.csv --batch 9 --replicates 5 --quiet"
+	theory := "theory --population beta:a=0.5,b=0.5 --batch 9 --quiet"
+	for _, c := range []struct {
+		base, flag, key string
+		same            bool
+	}{
+		{simulate, "--seed 2", "strategies", false},
+		{simulate, "--batch 10", "strategies", false},
+		{simulate, "--replicates 6", "strategies", false},
+		{simulate, "--frontier 0.2", "strategies", false},
+		{simulate, "--aggregate prompt", "strategies", false},
+		{simulate, "--workers 3", "strategies", true},
+		{replay, "--seed 2", "strategies", false},
+		{replay, "--batch 10", "strategies", false},
+		{replay, "--batch all", "strategies", false},
+		{replay, "--replicates 6", "strategies", false},
+		{replay, "--frontier 0.2", "strategies", false},
+		{replay, "--aggregate prompt", "strategies", false},
+		{replay, "--draw posterior", "strategies", false},
+		{replay, "--workers 3", "strategies", true},
+		{theory, "--batch 10", "eta", false},
+		{theory, "--frontier 0.2", "screening", false},
+		{"verify --only 2.monte-carlo --quick", "--seed 2", "rungs", false},
+		{"verify --only 2.monte-carlo --quick", "--workers 3", "rungs", true},
+	} {
+		args := strings.Fields(c.base)
+		before, _ := runJSON(t, args...)
+		after, _ := runJSON(t, append(args, strings.Fields(c.flag)...)...)
+		got := reflect.DeepEqual(before.(map[string]any)[c.key], after.(map[string]any)[c.key])
+		if got != c.same {
+			t.Errorf("%s %s: %s stays the same: %v, want %v", c.base, c.flag, c.key, got, c.same)
 		}
 	}
 }
