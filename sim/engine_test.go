@@ -282,6 +282,23 @@ func TestStandardErrors(t *testing.T) {
 	}
 }
 
+// TestOutcomesAreWhatTheStrategySaw: fresh groups are drawn and charged after
+// the strategy has chosen, so what it saw is the same without them.
+func TestOutcomesAreWhatTheStrategySaw(t *testing.T) {
+	const pop = "uniform:tokens=100"
+	outcomes := func(spec string) *rollout.Batch {
+		b, err := Outcomes(context.Background(), config(pop, 1), synthetic(t, pop, 16), parse(spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	reused, fresh := outcomes("vigor:ties=index"), outcomes("vigor:ties=index,reuse=false")
+	if !reflect.DeepEqual(fresh, reused) {
+		t.Errorf("with fresh groups %+v, without %+v", *fresh, *reused)
+	}
+}
+
 func TestDeadPopulation(t *testing.T) {
 	for _, p := range []string{"point:p=0", "point:p=1"} {
 		o := run(t, config(p, 10), synthetic(t, p, 8), "vigor").Strategies[0]

@@ -56,7 +56,7 @@ type arm struct {
 
 	totals    [numTotals]float64
 	sizes     []int               // sizes[g]: trained groups of g rollouts
-	bins      [allocationBins]int // generated rollouts by p
+	bins      [allocationBins]int // rollouts by p, fresh ones left out
 	cuts      []cutCount
 	lastAsked [][2]int // prompts, and those at the frontier, by the last round that asked them
 }
@@ -114,7 +114,10 @@ func (a *arm) run(ctx context.Context, src rollout.Source, t *truth, key stream.
 			a.last[q.X] = a.batch.Round
 			a.ledger.Generated += q.N
 		}
-		a.chargeTokens()
+		for i, n := range a.tokens {
+			a.batch.Tokens[a.ask[i].X] += n
+			a.ledger.GeneratedTokens += n
+		}
 	}
 	return a.update(ctx, src, t)
 }
@@ -152,15 +155,8 @@ func (a *arm) draw(ctx context.Context, src rollout.Source, first []int) error {
 	return nil
 }
 
-func (a *arm) chargeTokens() {
-	for i, n := range a.tokens {
-		a.batch.Tokens[a.ask[i].X] += n
-		a.ledger.GeneratedTokens += n
-	}
-}
-
-// update draws fresh groups where the strategy wants them, and measures the
-// groups that the update uses.
+// update draws fresh groups where the strategy wants them, which the batch
+// that strategies see leaves out, and measures the groups that the update uses.
 func (a *arm) update(ctx context.Context, src rollout.Source, t *truth) error {
 	a.countCuts(t)
 	a.countBins(t)
@@ -176,12 +172,13 @@ func (a *arm) update(ctx context.Context, src rollout.Source, t *truth) error {
 	}
 	a.freshS = append(a.freshS[:0], a.batch.S...)
 	a.ledger.Rounds++
-	a.ledger.Selection = a.ledger.Generated
 	for i, q := range a.ask {
 		a.ledger.Generated += q.N
 		a.freshS[q.X] = a.got[i]
 	}
-	a.chargeTokens()
+	for _, n := range a.tokens {
+		a.ledger.GeneratedTokens += n
+	}
 	a.measure(u.Prompts, a.batch.N, a.freshS, t.u)
 	a.finish(t)
 	return nil

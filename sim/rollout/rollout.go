@@ -40,7 +40,8 @@ type Source interface {
 	// Draw fills s[i] with the successes among ask[i].N new rollouts of prompt
 	// ask[i].X, of which first[i] rollouts were drawn before, and, where
 	// tokens is not nil, tokens[i] with their generated tokens. The slices
-	// share one length and belong to the caller. It never reveals a prompt's p.
+	// share one length and belong to the caller; tokens is nil where lengths
+	// are unknown. It never reveals a prompt's p.
 	// It fails rather than answer in part, and stops when ctx ends.
 	Draw(ctx context.Context, ask []Request, first, s, tokens []int) error
 }
@@ -66,12 +67,10 @@ type LengthSource interface {
 
 // A Ledger counts what a batch has cost.
 type Ledger struct {
-	Generated       int // rollouts generated, selection and fresh ones alike
-	Selection       int // of these, generated to choose and not trained on
-	Trained         int // rollouts in groups that the update uses
+	Generated       int // rollouts generated, those that chose and fresh ones alike
+	Trained         int // of these, in groups that the update uses
 	GeneratedTokens int // 0 where lengths are unknown
-	TrainedTokens   int
-	Rounds          int // sequential rounds of generation
+	Rounds          int // sequential rounds of generation, that of fresh groups included
 }
 
 // ErrNoRewards is wrapped by errors of laws that have no rewards: an unbounded
