@@ -505,6 +505,26 @@ func TestPerfectOnUnboundedLaws(t *testing.T) {
 	if r, err = perfect("fixed:g=8"); err != nil || r.Strategies[0].Eta.Mean != 1 || r.Strategies[0].Eta.Untrusted != "" {
 		t.Errorf("fixed groups: %+v, %v, want eta = 1", r, err)
 	}
+	cfg := config("p", 100)
+	cfg.Aggregate = AggregatePrompt
+	truth, err := strategy.Parse("vigor:select=truth", noFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = RunPerfect(context.Background(), cfg, law, 32, []strategy.Strategy{truth}); err != nil {
+		t.Fatal(err)
+	}
+	if o := r.Strategies[0]; !(math.Abs(o.Eta.Mean-1) < 1e-12) || o.EtaGenerated.Reason == "" || o.RolloutsPerPrompt.Mean != 8 {
+		t.Errorf("by prompt: eta %+v, per generated rollout %+v, want 1 and a reason", o.Eta, o.EtaGenerated)
+	}
+	law = population(t, "pareto-variance:shape=1,min=0.01").Variance
+	if r, err = perfect("vigor:select=truth"); err != nil || r.Strategies[0].Eta.Reason == "" || r.Strategies[0].EtaBatchMean.Reason != "" {
+		t.Errorf("E[u] is infinite: %+v, %v, want no eta but a mean over batches", r, err)
+	}
+	dead, err := RunPerfect(context.Background(), config("p", 10), population(t, "point:p=0").Law, 4, []strategy.Strategy{truth})
+	if err != nil || dead.Strategies[0].Eta.Reason == "" || dead.Strategies[0].EtaBatchMean.Reason == "" {
+		t.Errorf("dead prompts: %+v, %v, want no eta", dead, err)
+	}
 	if _, err := source.NewSynthetic(nil, nil, 8); !errors.Is(err, rollout.ErrNoRewards) {
 		t.Errorf("rewards of an unbounded law: error %v, want %v", err, rollout.ErrNoRewards)
 	}

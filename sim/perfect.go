@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"vigorlab/distributions"
@@ -15,8 +16,8 @@ import (
 // RunPerfect simulates perfect selection (fixed groups and
 // vigor:select=truth,update=all,reuse=true) on batches of reward variances
 // drawn from law: it needs no rewards, so that Theorem 2's unbounded law will
-// do. Figures that need rewards do not exist. Where the variance of u is
-// infinite, eta is marked as not to be trusted.
+// do. Figures that need rewards do not exist, nor does eta where E[u] is
+// infinite; where the variance of u is, eta is marked as not to be trusted.
 func RunPerfect(ctx context.Context, cfg Config, law distributions.VarianceLaw, batch int, strategies []strategy.Strategy) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func RunPerfect(ctx context.Context, cfg Config, law distributions.VarianceLaw, 
 	}
 	r := &Result{Batch: batch, Replicates: cfg.Replicates, Seed: cfg.Seed, Aggregate: cfg.Aggregate, Frontier: cfg.Frontier}
 	for k, s := range strategies {
-		r.Strategies = append(r.Strategies, perfectOutcome(s, batch, totals[k], law))
+		r.Strategies = append(r.Strategies, perfectOutcome(s, batch, cfg.Aggregate == AggregatePrompt, totals[k], law))
 	}
 	return r, nil
 }
@@ -69,10 +70,12 @@ func perfectRounds(s strategy.Strategy, batch int) ([]roundCount, error) {
 
 // The components of a perfect batch's moments.
 const (
-	perfectWU    = iota // sum of G u
-	perfectW            // sum of G
-	perfectU            // sum of u
-	perfectRatio        // (perfectWU/perfectW) / (perfectU/B)
+	perfectGenerated = iota // rollouts generated, all of them trained on
+	perfectW                // sum of w: as totW
+	perfectWU               // sum of w u
+	perfectU                // sum of u
+	perfectRatio            // (perfectWU/perfectW) / (perfectU/B), where perfectU > 0
+	perfectHasRatio         // 1 where perfectU > 0
 	numPerfect
 )
 
@@ -98,7 +101,7 @@ func perfectTotals(ctx context.Context, cfg Config, law distributions.VarianceLa
 						return nil, err
 					}
 					drawVariances(u, law, key.With(uint64(first+k)))
-					addPerfect(t, u, above, rounds)
+					addPerfect(t, u, above, rounds, cfg.Aggregate == AggregatePrompt)
 				}
 				return t, nil
 			}, nil
@@ -126,38 +129,51 @@ func drawVariances(u []float64, law distributions.VarianceLaw, key stream.Key) {
 }
 
 // addPerfect adds the batch u, in descending order, to every strategy's totals.
-func addPerfect(t []*moments, u, above []float64, rounds [][]roundCount) {
+// With byPrompt every prompt has the weight 1 in place of its rollouts.
+func addPerfect(t []*moments, u, above []float64, rounds [][]roundCount, byPrompt bool) {
 	for x, v := range u {
 		above[x+1] = above[x] + v // the sum of the best x+1
 	}
 	sum := above[len(u)]
 	for k, rs := range rounds {
-		var wu, w float64
+		var generated, wu, ratio, has float64
 		for _, r := range rs {
+			generated += float64(r.m) * float64(r.n)
 			wu += float64(r.m) * above[r.n]
-			w += float64(r.m) * float64(r.n)
 		}
-		t[k].add([]float64{wu, w, sum, wu / w / (sum / float64(len(u)))})
+		w, batch := generated, float64(len(u))
+		if byPrompt {
+			w, wu = batch, sum
+		}
+		if sum > 0 {
+			ratio, has = wu/w/(sum/batch), 1
+		}
+		t[k].add([]float64{generated, w, wu, sum, ratio, has})
 	}
 }
 
-func perfectOutcome(s strategy.Strategy, batch int, m *moments, law distributions.VarianceLaw) Outcome {
+func perfectOutcome(s strategy.Strategy, batch int, byPrompt bool, m *moments, law distributions.VarianceLaw) Outcome {
 	o := Outcome{Strategy: s.Spec()}
 	for _, f := range o.Named() {
 		f.Estimate.Reason = "this law has no rewards: perfect selection alone"
 	}
 	b := float64(batch)
-	o.RolloutsPerPrompt = m.product(1/b, "", term{perfectW, 1})
+	o.RolloutsPerPrompt = m.product(1/b, "", term{perfectGenerated, 1})
 	o.TrainedPerPrompt = o.RolloutsPerPrompt
+	o.EtaBatchMean = m.product(1, reasonNoVariance, term{perfectRatio, 1}, term{perfectHasRatio, -1})
 	o.Eta = m.product(b, reasonNoVariance, term{perfectWU, 1}, term{perfectW, -1}, term{perfectU, -1})
-	o.EtaGenerated = o.Eta
-	o.EtaBatchMean = m.product(1, "", term{perfectRatio, 1})
-	if _, fixed := s.(*strategy.Fixed); fixed {
-		return o // exactly 1 on every batch, whatever the law
+	_, fixed := s.(*strategy.Fixed)
+	pareto, unbounded := law.(distributions.UnboundedPareto)
+	switch {
+	case math.IsInf(law.MeanU(), 1):
+		o.Eta = Estimate{Reason: "E[u] is infinite: a ratio of expectations needs it"}
+	case fixed || byPrompt: // 1 on every batch, whatever the variance of u
+	case unbounded && pareto.Shape() <= 2:
+		o.Eta.Untrusted = fmt.Sprintf("the variance of u is infinite for shape %v <= 2: neither the mean nor its error settles", pareto.Shape())
 	}
-	if d, ok := law.(distributions.UnboundedPareto); ok && d.Shape() <= 2 {
-		why := fmt.Sprintf("the variance of u is infinite for shape %v <= 2: neither the mean nor its error settles", d.Shape())
-		o.Eta.Untrusted, o.EtaGenerated.Untrusted = why, why
+	o.EtaGenerated = o.Eta
+	if byPrompt {
+		o.EtaGenerated = Estimate{Reason: reasonPromptMean}
 	}
 	return o
 }
