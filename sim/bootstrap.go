@@ -34,6 +34,9 @@ func DefaultBootstrap() BootstrapConfig { return BootstrapConfig{200, 50, 0.95} 
 // times. That noise widens the interval a little; it is never too narrow for
 // lack of replicates. newSource must make Resamplers.
 func Bootstrap(ctx context.Context, cfg Config, b BootstrapConfig, newSource NewSource, strategies []NewStrategy, r *Result) error {
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
 	if !(b.Resamples >= 2 && b.Replicates >= 1 && b.Level > 0 && b.Level < 1) {
 		return fmt.Errorf("bootstrap = %+v, want at least 2 resamples, 1 replicate and a level in (0, 1)", b)
 	}

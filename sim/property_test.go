@@ -173,6 +173,9 @@ func TestBootstrap(t *testing.T) {
 	if err := Bootstrap(context.Background(), config("t", 10), BootstrapConfig{}, src, parseAll("vigor"), want); err == nil {
 		t.Error("no resamples are accepted")
 	}
+	if err := Bootstrap(context.Background(), Config{}, DefaultBootstrap(), src, parseAll("vigor"), want); err == nil {
+		t.Error("no workers are accepted")
+	}
 }
 
 // TestBootstrapCovers draws tables from a law and asks how often the 95 %
