@@ -481,7 +481,7 @@ func (p *prediction) drawings() ([]drawing, error) {
 		return nil, nil
 	}
 	data := plots.SpeedupData{Exponent: theory.Exponents()[0].Name}
-	family := plots.Family{Label: p.population}
+	var closed, perfect, noisy []plots.Point
 	for rounds := 1; rounds <= max(roundsDrawn, min(p.input.Vigor.Rounds, roundsDrawn+2)); rounds++ {
 		in := p.input
 		plan := *p.input.Vigor
@@ -497,12 +497,21 @@ func (p *prediction) drawings() ([]drawing, error) {
 			}
 		}
 		s := predicted.Speedup[0]
-		add(&family.ClosedForm, s.ClosedForm)
-		add(&family.Truncated, s.Law)
-		add(&family.MeanField, s.Noisy)
+		add(&closed, s.ClosedForm)
+		add(&perfect, s.Law)
+		add(&noisy, s.Noisy)
 		add(&data.Cap, s.Cap)
 	}
-	data.Shapes = []plots.Family{family}
+	if len(perfect)+len(noisy) == 0 {
+		return nil, nil
+	}
+	data.Shapes = []plots.Family{
+		{Label: "perfect selection", ClosedForm: perfect},
+		{Label: "real selection", ClosedForm: noisy},
+	}
+	if len(closed) > 0 { // u is Pareto: these are the kinds of line that the figure knows
+		data.Shapes = []plots.Family{{Label: p.population, ClosedForm: closed, Truncated: perfect, MeanField: noisy}}
+	}
 	var g gallery
 	g.add("speedup", func() (plots.Figure, error) { return plots.Speedup(data) })
 	return g.drawings, g.err
