@@ -7,9 +7,13 @@ GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # Programs that serve the repository; ./... leaves hidden folders out.
 TOOLS := ./.ci/testall ./.ci/bench
 
-# Packages heavy with Monte Carlo: they run once without the race detector, and
-# under it only their tests named ...Worker... or ...Concurrent....
-MONTE_CARLO := ./sim ./sim/verify/...
+# Packages that take long under the race detector (Monte Carlo, drawing, whole
+# commands): they run once without it, and under it only their tests named
+# ...Worker... or ...Concurrent....
+NO_RACE := ./sim ./sim/verify/... ./plots ./cmd/vigorlab
+
+# The README's pictures, by the names that verify gives them.
+GALLERY := rung-4-speedup.png rung-4-allocation.png
 
 FUZZTIME := 10s
 OUT := out
@@ -22,7 +26,7 @@ help: ## this list
 test: ## every check and every test; as root on Debian it installs what they need
 	@.ci/parts
 	@lint=passed; $(MAKE) --no-print-directory lint || lint=failed; \
-	go run ./.ci/testall -plain '$(MONTE_CARLO)' -also '$(TOOLS)' && tests=passed || tests=failed; \
+	go run ./.ci/testall -plain '$(NO_RACE)' -also '$(TOOLS)' && tests=passed || tests=failed; \
 	echo "lint $$lint, tests $$tests"; \
 	[ $$lint$$tests = passedpassed ]
 
@@ -43,6 +47,11 @@ golden: ## makes the golden values again (python3 with mpmath) and fails where o
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	.ci/fuzz $(FUZZTIME)
+
+figures: ## draws the README's pictures again
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	go run ./cmd/vigorlab verify --quick --quiet --only 4 --out "$$dir/out" >/dev/null && \
+	mkdir -p plots/gallery && cd "$$dir/out/figures" && cp $(GALLERY) "$(CURDIR)/plots/gallery"
 
 vulncheck: ## known vulnerabilities of what is imported; needs its database from the network
 	$(GOVULNCHECK) ./...
