@@ -63,7 +63,6 @@ type counts struct {
 	largest   float64   // G_max = sum m_t
 	selection float64   // sum m_t n_t
 	trained   float64   // rollouts of the update over the batch
-	generated float64   // rollouts generated over the batch
 }
 
 func newCounts(v schedule.Vigor, batch int) (*counts, error) {
@@ -80,30 +79,13 @@ func newCounts(v schedule.Vigor, batch int) (*counts, error) {
 	if v.Update == schedule.UpdateSurvivors {
 		c.trained = c.largest * float64(c.active[v.Rounds-1])
 	}
-	c.generated = c.selection
-	if !v.Reuse {
-		c.generated += c.trained
-	}
 	return c, nil
 }
 
-// TrainedShare returns the trained rollouts over the generated ones for a
-// batch of the given size, in (0, 1]: eta times it is the weight per generated
-// rollout. It is 1 where the update uses every selection rollout, and 1/2
-// where it uses as many fresh ones.
-func TrainedShare(v schedule.Vigor, batch int) (float64, error) {
-	c, err := newCounts(v, batch)
-	if err != nil {
-		return math.NaN(), err
-	}
-	return c.trained / c.generated, nil
-}
-
-// TrainedShareLimit is TrainedShare for an infinite batch.
-func TrainedShareLimit(v schedule.Vigor) (float64, error) {
-	if err := v.Validate(); err != nil {
-		return math.NaN(), err
-	}
+// trainedShare returns the trained rollouts over the generated ones for an
+// infinite batch, in (0, 1]: 1 where the update uses every selection rollout,
+// 1/2 where it uses as many fresh ones. v is valid.
+func trainedShare(v schedule.Vigor) float64 {
 	trained := 1.0 // in units of the selection rollouts
 	if v.Update == schedule.UpdateSurvivors {
 		alpha := v.Alpha.Float()
@@ -112,7 +94,7 @@ func TrainedShareLimit(v schedule.Vigor) (float64, error) {
 		trained *= math.Exp(float64(v.Rounds-1) * math.Log(alpha))
 	}
 	if v.Reuse {
-		return trained, nil
+		return trained
 	}
-	return trained / (1 + trained), nil
+	return trained / (1 + trained)
 }

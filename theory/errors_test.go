@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -44,20 +45,15 @@ func TestRefused(t *testing.T) {
 		{"batch = 0", figure(EtaFiniteBatch(uniform, v, 0))},
 		{"m0 = 0", figure(EtaFiniteBatch(uniform, schedule.Vigor{}, 8))},
 		{"batch = -3", figure(CapBatch(v, -3))},
-		{"batch = 0", figure(TrainedShare(v, 0))},
-		{"m0 = 0", figure(TrainedShareLimit(schedule.Vigor{}))},
 		{"m0 = 0", figure(CapLawFree(schedule.Vigor{}))},
 		{"E[u] = 0", figure(CapLaw(dead))},
 		{"not bounded", figure(CapLaw(heavy))},
-		{"order = 0", figure(ParetoTopMean(2, 0, 8))},
-		{"order = 9", figure(ParetoTopMean(2, 9, 8))},
+		{"order = 0", figure(ParetoOrderMean(2, 0, 8))},
+		{"order = 9", figure(ParetoOrderMean(2, 9, 8))},
 		{"kappa = NaN", figure(ParetoOrderMean(nan, 1, 8))},
 		{"group = 0", figure(MeanSigma(0, 0.5))},
 		{"p = NaN", figure(MeanSigma(8, nan))},
 		{"p = 1.5", figure(OneLogitGradient(8, 1.5))},
-		{"mean group = 0.5", figure(FixedProgress(uniform, 0.5, 100))},
-		{"mean group = NaN", figure(FixedProgress(uniform, nan, 100))},
-		{"nodes = 0", figure(FixedProgress(uniform, 8, 0))},
 		{"successes = 9", figure(SumAbsAdvantages(GRPO0, Group{8, 9}, 0, Signed))},
 		{"group = 0", figure(SumAbsAdvantages(RLOO, Group{0, 0}, 0, Signed))},
 		{"delta = 0.1", figure(SumAbsAdvantages(DrGRPO, Group{8, 4}, 0.1, Signed))},
@@ -105,6 +101,15 @@ func TestMeanFieldRefuses(t *testing.T) {
 		if _, err := VigorMeanField(uniform, schedule.Default(), frontier, 100); err == nil {
 			t.Errorf("frontier = %v is accepted", frontier)
 		}
+	}
+	for _, mean := range []float64{math.NaN(), 0.5, 10_001} {
+		want := fmt.Sprintf("mean group = %v, want [1, 10000]", mean)
+		if _, err := FixedMeanField(uniform, mean, 0.75, 100); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+	if _, err := FixedMeanField(uniform, 8, 0.75, 0); err == nil || !strings.Contains(err.Error(), "nodes = 0") {
+		t.Errorf("error %v, want one about nodes = 0", err)
 	}
 }
 

@@ -39,14 +39,15 @@ type leavers struct {
 	activeFrontier float64 // at the frontier and active before the cut
 }
 
-func newField(nodes []distributions.Node, frontier float64) *field {
+// newField starts a field whose groups have at most the given number of sizes.
+func newField(nodes []distributions.Node, frontier float64, sizes int) *field {
 	n := len(nodes)
 	f := &field{
 		p: make([]float64, n), w: make([]float64, n), u: make([]float64, n), frontier: make([]bool, n),
 		active: make([]float64, n), staying: make([]float64, n), at: make([]NodeRollouts, n),
 	}
 	for i, node := range nodes {
-		f.at[i] = NodeRollouts{P: node.P, W: node.W}
+		f.at[i] = NodeRollouts{P: node.P, W: node.W, Shares: make([]float64, 0, sizes)}
 		f.p[i], f.w[i], f.u[i] = node.P, node.W, distributions.U(node.P)
 		f.active[i] = 1
 		f.meanU += node.W * f.u[i]
@@ -251,12 +252,12 @@ func (f *field) leaveNodes(l *leavers, drop []float64, share float64, v schedule
 	if !v.Reuse {
 		l.sigma, l.sigmaU, l.zero = 0, 0, 0
 	}
-	last := t == v.Rounds-1
-	trained := last || v.Update != schedule.UpdateSurvivors
+	trained := t == v.Rounds-1 || v.Update != schedule.UpdateSurvivors
 	sigmas := groupSigmas(f.n)
 	for i, p := range f.p {
 		part := f.active[i] - f.staying[i]
 		if part == 0 {
+			f.at[i].Shares = append(f.at[i].Shares, 0)
 			continue
 		}
 		low, high, sum := f.binomial.fill(p, 1e-30*share)
@@ -279,9 +280,7 @@ func (f *field) leaveNodes(l *leavers, drop []float64, share float64, v schedule
 		if trained {
 			f.at[i].Signal += float64(f.n) * signal
 		}
-		if t == 0 && !last {
-			f.at[i].First = leaving
-		}
+		f.at[i].Shares = append(f.at[i].Shares, leaving)
 	}
 }
 

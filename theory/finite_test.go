@@ -30,7 +30,7 @@ func TestFiniteBatchQuadrature(t *testing.T) {
 			k, b := float64(n), float64(batch)
 			want := 1.5 - (k+1)*(k+2)/(2*(b+1)*(b+2))
 			r.check(finiteTopMean(uniform, batch)(n), want, "uniform, top %d of %d", n, batch)
-			want = must(ParetoTopMean(1.5, n, batch))
+			want = paretoTopMean(1.5, n, batch)
 			r.check(finiteTopMean(withoutShape{pareto}, batch)(n), want, "Pareto, top %d of %d", n, batch)
 		}
 	}
@@ -73,7 +73,7 @@ func TestManyRounds(t *testing.T) {
 	law := must(distributions.NewUnboundedPareto(1.5, 0.01))
 	// From round 11 on one prompt is active, and the last rounds dwarf the
 	// rest: eta is the mean of the largest of 1024 over the mean.
-	want := must(ParetoTopMean(1.5, 1, 1024))
+	want := paretoTopMean(1.5, 1, 1024)
 	newRuler(t).check(must(EtaFiniteBatch(law, v, 1024)), want, "10^4 rounds")
 	newRuler(t).check(must(CapBatch(v, 1024)), 1024, "cap_batch of 10^4 rounds")
 	// Uniform p: TopU(q)/q = 1 - q^2/3, and alpha*gamma = 1 weighs all rounds

@@ -27,10 +27,9 @@ type golden struct {
 		Eta                             float64
 	} `json:"eta_truncated"`
 	Caps []struct {
-		Schedule     planSpec
-		Batch        int // 0: infinite
-		Cap          float64
-		TrainedShare *float64 `json:"trained_share"`
+		Schedule planSpec
+		Batch    int // 0: infinite
+		Cap      float64
 	}
 	ParetoTop []struct {
 		Kappa    float64
@@ -53,13 +52,28 @@ type golden struct {
 		Alpha, Gamma   float64
 		Rounds         int
 		Eta, Survivors float64
+		Cap            float64 // 1/E[u]
 	} `json:"eta_perfect"`
 	MeanField  []fieldRow `json:"mean_field"`
 	FixedField []fieldRow `json:"fixed_field"`
-	MeanSigma  []struct {
+	Objectives []struct {
+		Population populationSpec
+		Schedule   planSpec
+		Cosine     float64   // with groups of 8
+		Starved    []float64 // in 1, 2 and 5 epochs
+		Atoms      []struct {
+			P, Weight float64
+			Shares    []float64
+		}
+	}
+	MeanSigma []struct {
 		G       int
 		P, Mean float64
 	} `json:"mean_sigma"`
+	Gradients []struct {
+		Tokens, Jacobian, Std float64
+		Razin, Linear, Sharp  float64
+	}
 	Advantages []struct {
 		Estimator Estimator
 		G, S      int
@@ -254,14 +268,13 @@ func TestCapsGolden(t *testing.T) {
 			continue
 		}
 		r.check(must(CapBatch(v, c.Batch)), c.Cap, "CapBatch(%+v, %d)", c.Schedule, c.Batch)
-		r.check(must(TrainedShare(v, c.Batch)), *c.TrainedShare, "TrainedShare(%+v, %d)", c.Schedule, c.Batch)
 	}
 }
 
 func TestParetoOrderStatisticsGolden(t *testing.T) {
 	r := newRuler(t)
 	for _, c := range goldenValues(t).ParetoTop {
-		r.check(must(ParetoTopMean(c.Kappa, c.N, c.Batch)), c.Mean, "ParetoTopMean(%v, %d, %d)", c.Kappa, c.N, c.Batch)
+		r.check(paretoTopMean(c.Kappa, c.N, c.Batch), c.Mean, "paretoTopMean(%v, %d, %d)", c.Kappa, c.N, c.Batch)
 	}
 	for _, c := range goldenValues(t).ParetoOrder {
 		r.check(must(ParetoOrderMean(c.Kappa, c.R, c.N)), c.Mean, "ParetoOrderMean(%v, %d, %d)", c.Kappa, c.R, c.N)
@@ -285,6 +298,7 @@ func TestEtaPerfectGolden(t *testing.T) {
 		law := c.Population.law(t)
 		r.check(must(EtaPerfect(law, c.Alpha, c.Gamma, c.Rounds)), c.Eta, "EtaPerfect(%+v, %v, %v, %d)", c.Population, c.Alpha, c.Gamma, c.Rounds)
 		r.check(must(EtaPerfectSurvivors(law, c.Alpha, c.Rounds)), c.Survivors, "EtaPerfectSurvivors(%+v, %v, %d)", c.Population, c.Alpha, c.Rounds)
+		r.check(must(CapLaw(law)), c.Cap, "CapLaw(%+v)", c.Population)
 	}
 }
 
@@ -345,7 +359,42 @@ func TestFixedMeanFieldGolden(t *testing.T) {
 		checkRewards(r, m, c, at)
 		r.check(m.Rollouts, c.Mean, "%s rollouts", at)
 		r.check(m.Eta, 1, "%s eta", at)
-		r.check(must(FixedProgress(c.Population.law(t), c.Mean, DefaultNodes)), c.Progress, "%s FixedProgress", at)
+	}
+}
+
+// TestObjectivesGolden checks what theory.md, section 4.6, makes of the
+// allocation: its implicit objective, and who starves.
+func TestObjectivesGolden(t *testing.T) {
+	r := newRuler(t)
+	for _, c := range goldenValues(t).Objectives {
+		at := fmt.Sprintf("%+v %+v", c.Population, c.Schedule)
+		// Without a frontier both rules have the same nodes.
+		m := must(VigorMeanField(c.Population.law(t), c.Schedule.plan(), 0, DefaultNodes))
+		fixed := must(FixedMeanField(c.Population.law(t), 8, 0, DefaultNodes))
+		r.check(must(ObjectiveCosine(m, fixed)), c.Cosine, "%s cosine", at)
+		for i, epochs := range []int{1, 2, 5} {
+			r.check(m.Starved(epochs), c.Starved[i], "%s starved in %d epochs", at, epochs)
+		}
+		if s := fixed.Starved(2); s != 0 {
+			t.Errorf("%s: %v of fixed groups starve, want none", at, s)
+		}
+		for i, a := range c.Atoms {
+			n := m.Allocation[i]
+			r.check(n.ImplicitWeight(), a.Weight, "%s implicit weight at p = %v", at, a.P)
+			for k, share := range a.Shares {
+				r.check(n.Shares[k], share, "%s share of size %d at p = %v", at, m.GroupSizes[k].Size, a.P)
+			}
+		}
+	}
+}
+
+func TestExpectedGradientsGolden(t *testing.T) {
+	r := newRuler(t)
+	for _, c := range goldenValues(t).Gradients {
+		p := Policy{c.Tokens, c.Jacobian}
+		r.check(must(p.GradientRazin2024(c.Std)), c.Razin, "GradientRazin2024 %+v", c)
+		r.check(must(p.GradientLinear(c.Std)), c.Linear, "GradientLinear %+v", c)
+		r.check(must(p.GradientSharp(c.Std)), c.Sharp, "GradientSharp %+v", c)
 	}
 }
 

@@ -51,9 +51,9 @@ type Screening struct {
 // NodeRollouts holds what the prompts at one quadrature node get.
 type NodeRollouts struct {
 	P, W     float64
-	Rollouts float64 // mean group
-	Signal   float64 // E[G sigma | p] over the groups of the update, 0 for the others
-	First    float64 // chance that round 1 is the last, 0 if it is the only one
+	Rollouts float64   // mean group
+	Shares   []float64 // the law of the group: the chance of MeanField.GroupSizes[i].Size
+	Signal   float64   // E[G sigma | p] over the groups of the update, 0 for the others
 }
 
 // DefaultNodes is the number of quadrature nodes that commands use.
@@ -64,7 +64,9 @@ const DefaultNodes = 2000
 const smallestShare = 1e-200
 
 // VigorMeanField returns the mean field of VIGOR with any schedule and control
-// (OWN; theory.md, section 3.2). frontier is c in [0, 1]; nodes >= 1.
+// (OWN; theory.md, section 3.2). frontier is c in [0, 1]; nodes >= 1. The
+// figures integrate polynomials in p of degree G+2, G the largest group, or
+// 2G+2 where groups are drawn afresh; 8(G+2) nodes are enough for either.
 //
 // After n rollouts the sequences with s successes are equally likely whatever
 // p is, so the chance that a prompt is still active given s does not depend on
@@ -89,7 +91,7 @@ func VigorMeanField(law distributions.Law, v schedule.Vigor, frontier float64, n
 	if err != nil {
 		return nil, err
 	}
-	f := newField(law.Nodes(nodes, cutsInU(law, v, frontier)...), frontier)
+	f := newField(law.Nodes(nodes, cutsInU(law, v, frontier)...), frontier, v.Rounds)
 	f.run(v, rollouts)
 	return f.figures(v), nil
 }
@@ -106,7 +108,7 @@ func FixedMeanField(law distributions.Law, mean, frontier float64, nodes int) (*
 		return nil, err
 	}
 	size, fraction := math.Modf(mean)
-	f := newField(law.Nodes(nodes, inner(frontier)...), frontier)
+	f := newField(law.Nodes(nodes, inner(frontier)...), frontier, 2)
 	f.fixed(int(size), 1-fraction)
 	if fraction > 0 {
 		f.fixed(int(size)+1, fraction)

@@ -20,6 +20,10 @@ func TestMeanFieldByHand(t *testing.T) {
 	for name, x := range map[string][2]float64{
 		"group of p = 1/2": {m.Allocation[0].Rollouts, 2 + 2*2./3},
 		"group of p = 1":   {m.Allocation[1].Rollouts, 2 + 2*1./3},
+		"2 for p = 1/2":    {m.Allocation[0].Shares[0], 1. / 3},
+		"4 for p = 1/2":    {m.Allocation[0].Shares[1], 2. / 3},
+		"2 for p = 1":      {m.Allocation[1].Shares[0], 2. / 3},
+		"4 for p = 1":      {m.Allocation[1].Shares[1], 1. / 3},
 		"eta":              {m.Eta, (2 + 4./3) / 3},
 		"false negative":   {m.Screening[0].FalseNegative, 1. / 3},
 		"false omission":   {m.Screening[0].FalseOmission, 1. / 3},
@@ -32,7 +36,6 @@ func TestMeanFieldByHand(t *testing.T) {
 		"progress":       {m.Progress, m.Signal}, // all signal is at u = 1
 		"never grow":     {m.Starved(1), 0.5},
 		"in two epochs":  {m.Starved(2), 0.5*1./9 + 0.5*4./9},
-		"concentration":  {Concentration(m.GroupSizes), 9. / 10},
 		"mass":           {m.MassError, 0},
 		"implicit at 1":  {m.Allocation[1].ImplicitWeight(), 0},
 		"implicit at .5": {m.Allocation[0].ImplicitWeight(), 4 * m.Signal * m.Trained},
@@ -48,7 +51,7 @@ func TestMeanFieldByHand(t *testing.T) {
 func TestFrontierIsInclusive(t *testing.T) {
 	law := must(distributions.NewAtoms([]distributions.Node{{P: 0.1, W: 0.25}, {P: 0.25, W: 0.25}, {P: 0.75, W: 0.25}, {P: 0.9, W: 0.25}}))
 	for _, c := range []struct{ frontier, share float64 }{{0.36, 1}, {0.75, 0.5}, {0.7500001, 0}} {
-		f := newField(law.Nodes(10), c.frontier)
+		f := newField(law.Nodes(10), c.frontier, 1)
 		if f.meanFrontier != c.share {
 			t.Errorf("P(u >= %v) = %v, want %v", c.frontier, f.meanFrontier, c.share)
 		}

@@ -76,11 +76,11 @@ func topMean(law distributions.VarianceLaw, q float64) float64 {
 //
 //	eta = sum_t m_t n_t M(n_t) / (sum_t m_t n_t),  M(n) = E[mean of the n largest u] / E[u],
 //
-// and M(n_T) per trained rollout where the update uses survivors only.
-// Multiply by TrainedShare for the weight per generated rollout; v.Select is
-// not looked at. M is ParetoTopMean for an unbounded Pareto law. For any other
-// law it is the mean of TopU(V)/(V E[u]) with V ~ Beta(n+1, batch-n), by
-// adaptive quadrature that adds about 1e-12 to the error of the law's TopU.
+// and M(n_T) per trained rollout where the update uses survivors only; v.Select
+// is not looked at. For an unbounded Pareto law M comes from the means of its
+// order statistics (ParetoOrderMean), at a cost that does not grow with n. For
+// any other law it is the mean of TopU(V)/(V E[u]) with V ~ Beta(n+1, batch-n),
+// by adaptive quadrature that adds about 1e-12 to the error of the law's TopU.
 func EtaFiniteBatch(law distributions.VarianceLaw, v schedule.Vigor, batch int) (float64, error) {
 	c, err := newCounts(v, batch)
 	if err := errors.Join(err, checkMean(law)); err != nil {
@@ -122,20 +122,13 @@ type paretoLaw interface {
 	Shape() float64
 }
 
-// ParetoTopMean returns the expected mean of the n largest of batch draws from
+// paretoTopMean returns the expected mean of the n largest of batch draws from
 // an unbounded Pareto law, over its mean (OWN; theory.md, section 3.1). With
 // s = 1/kappa the order statistics telescope to
 //
-//	g(n)/g(batch),  g(k) = Gamma(k+1-s) / Gamma(k+1),
+//	g(n)/g(batch),  g(k) = Gamma(k+1-s) / Gamma(k+1).
 //
-// at a cost that does not grow with n. Domain: kappa > 1, 1 <= n <= batch.
-func ParetoTopMean(kappa float64, n, batch int) (float64, error) {
-	if err := checkOrder(kappa, n, batch); err != nil {
-		return math.NaN(), err
-	}
-	return paretoTopMean(kappa, n, batch), nil
-}
-
+// Domain: kappa > 1, 1 <= n <= batch.
 func paretoTopMean(kappa float64, n, batch int) float64 {
 	return math.Exp(logGammaQuotient(kappa, n) - logGammaQuotient(kappa, batch))
 }
@@ -145,17 +138,14 @@ func paretoTopMean(kappa float64, n, batch int) float64 {
 // 3.1): Gamma(n+1) Gamma(n-r+1-s) / (Gamma(n-r+1) Gamma(n+1-s)), s = 1/kappa.
 // Domain: kappa > 1, 1 <= r <= n.
 func ParetoOrderMean(kappa float64, r, n int) (float64, error) {
-	if err := checkOrder(kappa, r, n); err != nil {
+	err := errors.Join(
+		unless(kappa > 1, outside("kappa", kappa, "(1, Inf): at or below 1 the reward variance has no mean")),
+		unless(r >= 1 && r <= n, outside("order", r, fmt.Sprintf("a whole number in [1, %d]", n))),
+	)
+	if err != nil {
 		return math.NaN(), err
 	}
 	return finite("order statistic", math.Exp(logGammaQuotient(kappa, n-r)-logGammaQuotient(kappa, n)))
-}
-
-func checkOrder(kappa float64, n, batch int) error {
-	return errors.Join(
-		unless(kappa > 1, outside("kappa", kappa, "(1, Inf): at or below 1 the reward variance has no mean")),
-		unless(n >= 1 && n <= batch, outside("order", n, fmt.Sprintf("a whole number in [1, %d]", batch))),
-	)
 }
 
 // logGammaQuotient returns ln(Gamma(k+1-s)/Gamma(k+1)), s = 1/kappa in (0, 1)

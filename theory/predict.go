@@ -253,8 +253,8 @@ func (in Input) meanFields() (field, fixed *MeanField, err error) {
 	return field, fixed, err
 }
 
-// nodes returns enough quadrature nodes for the polynomials of degree group+2
-// that the figures integrate.
+// nodes returns enough quadrature nodes for groups of the given size (see
+// VigorMeanField).
 func (in Input) nodes(group int) int { return max(in.Nodes, 8*(group+2)) }
 
 // scheduleOnly holds what does not depend on the law: group sizes and their
@@ -282,9 +282,8 @@ func (in Input) scheduleOnly() *MeanField {
 		active *= alpha
 	}
 	m.Rollouts = m.MeanGroup
-	if share, err := TrainedShareLimit(*in.Vigor); err == nil && !in.Vigor.Reuse {
-		// trained = share*generated and generated = selection + trained
-		m.Rollouts = m.MeanGroup / (1 - share)
+	if !in.Vigor.Reuse { // trained = share*generated and generated = selection + trained
+		m.Rollouts /= 1 - trainedShare(*in.Vigor)
 	}
 	return m
 }

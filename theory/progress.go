@@ -3,8 +3,6 @@ package theory
 import (
 	"errors"
 	"math"
-
-	"vigorlab/distributions"
 )
 
 // GroupSigma returns the within-group standard deviation (ddof 0, signed
@@ -33,17 +31,6 @@ func MeanSigma(g int, p float64) (float64, error) {
 		mean += t.b[s] * GroupSigma(g, s)
 	}
 	return mean / sum, nil
-}
-
-// FixedProgress returns E[sigma_g u], the first-order progress per rollout of
-// uncoupled one-logit prompts under GRPO with fixed groups of the given mean
-// size (OWN; theory.md, section 4.6).
-func FixedProgress(law distributions.Law, mean float64, nodes int) (float64, error) {
-	m, err := FixedMeanField(law, mean, 0, nodes)
-	if err != nil {
-		return math.NaN(), err
-	}
-	return m.Progress, nil
 }
 
 // ImplicitWeight returns the weight that an update gives to the prompts at a
@@ -78,26 +65,16 @@ func ObjectiveCosine(a, b *MeanField) (float64, error) {
 	return ratio(ab, math.Sqrt(aa*bb)), nil
 }
 
-// Starved returns the share of prompts that never get past round 1 in the
-// given number of epochs >= 0 under a policy that does not change (OWN;
-// theory.md, section 4.6).
+// Starved returns the share of prompts that the cut after round 1 drops in
+// each of the given number of epochs >= 1, under a policy that does not change
+// (OWN; theory.md, section 4.6). It is 0 where there is no cut.
 func (m *MeanField) Starved(epochs int) float64 {
 	share := 0.0
+	if len(m.Screening) == 0 {
+		return share
+	}
 	for _, n := range m.Allocation {
-		share += n.W * math.Pow(n.First, float64(epochs))
+		share += n.W * math.Pow(n.Shares[0], float64(epochs))
 	}
 	return share
-}
-
-// Concentration returns (E G)^2 / E[G^2], in (0, 1]: 1 over it is how much the
-// prompt-sampling variance of a rollout-mean update grows against equal groups
-// (OWN; theory.md, section 4.5). The shares sum to 1.
-func Concentration(sizes []SizeShare) float64 {
-	mean, square := 0.0, 0.0
-	for _, s := range sizes {
-		g := float64(s.Size)
-		mean += s.Share * g
-		square += s.Share * g * g
-	}
-	return mean * mean / square
 }

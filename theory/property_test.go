@@ -85,6 +85,7 @@ func TestMeanFieldProperties(t *testing.T) {
 		if limit := must(CapLaw(law)); !(perfect <= limit*slack) {
 			t.Errorf("perfect eta = %v, want at most 1/E[u] = %v", perfect, limit)
 		}
+		checkOneBit(t, m, v)
 		switch v.Select {
 		case schedule.SelectRandom:
 			if !(math.Abs(m.Eta-1) <= 1e-12) {
@@ -101,6 +102,7 @@ func TestMeanFieldProperties(t *testing.T) {
 // checkBudget checks sums that the schedule alone decides.
 func checkBudget(t *rapid.T, m *MeanField, v schedule.Vigor) {
 	share, group, nodes, signal := 0.0, 0.0, 0.0, 0.0
+	byNodes := make([]float64, len(m.GroupSizes)) // shares of sizes
 	for i, s := range m.GroupSizes {
 		share += s.Share
 		group += s.Share * float64(s.Size)
@@ -115,6 +117,19 @@ func checkBudget(t *rapid.T, m *MeanField, v schedule.Vigor) {
 	for _, n := range m.Allocation {
 		nodes += n.W * n.Rollouts
 		signal += n.W * n.Signal
+		mean := 0.0
+		for i, x := range n.Shares {
+			byNodes[i] += n.W * x
+			mean += x * float64(m.GroupSizes[i].Size)
+		}
+		if !(math.Abs(mean/n.Rollouts-1) <= accuracy) {
+			t.Errorf("p = %v: mean group %v by its law, want %v", n.P, mean, n.Rollouts)
+		}
+	}
+	for i, s := range m.GroupSizes {
+		if !(math.Abs(byNodes[i]-s.Share) <= accuracy) {
+			t.Errorf("share of size %d = %v by nodes, want %v", s.Size, byNodes[i], s.Share)
+		}
 	}
 	for name, x := range map[string][2]float64{
 		"shares":                  {share, 1},
@@ -122,12 +137,25 @@ func checkBudget(t *rapid.T, m *MeanField, v schedule.Vigor) {
 		"mean group by nodes":     {nodes, m.MeanGroup},
 		"signal by nodes":         {signal, m.Signal * m.Trained},
 		"eta per generated":       {m.EtaGenerated * m.Rollouts, m.Eta * m.Trained},
-		"trained over generated":  {m.Trained / m.Rollouts, must(TrainedShareLimit(v))},
+		"trained over generated":  {m.Trained / m.Rollouts, trainedShare(v)},
 		"prompts that never grow": {m.Starved(1), firstShare(m, v)},
 	} {
 		if !(math.Abs(x[0]-x[1]) <= accuracy*max(1, x[1])) {
 			t.Errorf("%s: %v, want %v", name, x[0], x[1])
 		}
+	}
+}
+
+// checkOneBit checks theory.md, section 3.2: a pair is a test of one bit, mixed
+// with probability 2p(1-p) <= 1/2, so that the first cut drops at least
+// (1-alpha)/2 of any frontier.
+func checkOneBit(t *rapid.T, m *MeanField, v schedule.Vigor) {
+	if v.M0 != 2 || v.Rounds == 1 || v.Select != schedule.SelectSample {
+		return
+	}
+	missed, least := m.Screening[0].FalseNegative, (1-v.Alpha.Float())/2
+	if !math.IsNaN(missed) && !(missed >= least*(1-1e-10)) {
+		t.Errorf("false negatives of round 1 = %v, want at least %v", missed, least)
 	}
 }
 

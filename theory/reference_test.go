@@ -117,14 +117,6 @@ func TestScreeningReference(t *testing.T) {
 	}
 }
 
-func TestConcentrationReference(t *testing.T) {
-	m := must(VigorMeanField(reference()["uniform"], schedule.Default(), 0.75, DefaultNodes))
-	c := Concentration(m.GroupSizes) // 8^2 / (4/2 + 36/4 + 196/8 + 900/8) = 64/148
-	quoted(t, "(E G)^2/E[G^2]", c, 64./148, 12)
-	quoted(t, "(E G)^2/E[G^2]", c, .432, 3)
-	quoted(t, "its inverse", 1/c, 2.3, 1)
-}
-
 // TestPublishedSpeedups checks the eta^(1/3) that theory.md, section 4.6, sets
 // against progress.
 func TestPublishedSpeedups(t *testing.T) {

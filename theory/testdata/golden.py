@@ -164,14 +164,12 @@ def caps():
             n = s.active(batch)
             selection = sum(m * k for m, k in zip(s.m, n))
             trained = selection if s.update == "all" else s.group() * n[-1]
-            generated = selection + (0 if s.reuse else trained)
             rows.append(dict(schedule=s.text, batch=batch,
-                             cap=out(frac(Fraction(s.group() * batch, trained))),
-                             trained_share=out(frac(Fraction(trained, generated)))))
+                             cap=out(frac(Fraction(s.group() * batch, trained)))))
         mean = sum(m * s.alpha**t for t, m in enumerate(s.m))
         if s.update == "survivors":
             mean = s.group() * s.alpha ** (len(s.m) - 1)
-        rows.append(dict(schedule=s.text, batch=0, cap=out(frac(Fraction(s.group()) / mean)), trained_share=None))
+        rows.append(dict(schedule=s.text, batch=0, cap=out(frac(Fraction(s.group()) / mean))))
     return rows
 
 
@@ -390,7 +388,8 @@ def perfect():
             tops = [4 * top_moment(law, 1, 1, a**i) for i in range(rounds)]
             eta = sum(g**i * t for i, t in enumerate(tops)) / (power_sum(a * g, rounds) * mean)
             survivors = tops[-1] / a ** (rounds - 1) / mean
-            rows.append(dict(population=law.spec, alpha=alpha, gamma=gamma, rounds=rounds, eta=out(eta), survivors=out(survivors)))
+            rows.append(dict(population=law.spec, alpha=alpha, gamma=gamma, rounds=rounds, eta=out(eta), survivors=out(survivors),
+                             cap=out(1 / mean)))
     return rows
 
 
@@ -500,7 +499,12 @@ FIELDS = [
 
 
 def mean_field(law, s, frontier):
-    """Figures of theory.md, section 3.2, by counting sequences.
+    """Figures of theory.md, section 3.2."""
+    return figures(law, s, allocate(law, s, frontier), law.above(mpf(frontier) - mpf(10) ** -30))
+
+
+def allocate(law, s, frontier):
+    """Those who leave after every round, by counting sequences.
 
     ways[k] is the (fractional) number of reward sequences with k successes
     that survive; their mass is ways[k] * E[p^k (1-p)^(n-k)].
@@ -565,7 +569,7 @@ def mean_field(law, s, frontier):
                 left = max(mpf(0), left - level)
         drop = [w * (1 - k) for w, k in zip(ways, keep)]
         leavers.append(dict(
-            size=n,
+            size=n, drop=drop,
             share=sum(d * x for d, x in zip(drop, mass)),
             u=sum(d * x for d, x in zip(drop, mass_u)),
             sigma=sum(d * x * sigma(n, k) for k, (d, x) in enumerate(zip(drop, mass))),
@@ -577,7 +581,7 @@ def mean_field(law, s, frontier):
         if not s.reuse:
             fresh(leavers[-1], drop, leave, n)
         ways = [w * k for w, k in zip(ways, keep)] if s.select == "sample" else ways
-    return figures(law, s, leavers, law.above(below))
+    return leavers
 
 
 def fresh(l, drop, leave, n):
@@ -665,7 +669,71 @@ def mean_fields():
     return rows, fixed
 
 
+# --- section 4.6: the implicit objective and starvation ---------------------------
+#
+# A polynomial in p is a dict (k, m) -> coefficient of p^k (1-p)^m.
+
+
+def objective(leavers):
+    """E[G sigma | p] of an allocation whose update uses every group."""
+    return {(k, l["size"] - k): l["size"] * d * sigma(l["size"], k)
+            for l in leavers for k, d in enumerate(l["drop"]) if 0 < k < l["size"]}
+
+
+def product(x, y):
+    terms = {}
+    for (k, m), a in x.items():
+        for (j, n), b in y.items():
+            terms[k + j, m + n] = terms.get((k + j, m + n), mpf(0)) + a * b
+    return terms
+
+
+def mean(law, x, less=0):
+    """E[x / (p(1-p))^less]."""
+    return sum(a * law.moment(k - less, m - less, mpf(-1)) for (k, m), a in x.items())
+
+
+def value(x, p):
+    return sum(a * p**k * (1 - p) ** m for (k, m), a in x.items())
+
+
+def objectives():
+    rows = []
+    for law in LAWS:
+        for s in FIELDS[:3]:
+            leavers = allocate(law, s, 0.75)
+            mine = objective(leavers)
+            fixed = objective([dict(size=8, drop=binomials(8))])
+            inner = [mean(law, product(x, y), 1) for x, y in ((mine, fixed), (mine, mine), (fixed, fixed))]
+            first = {(k, leavers[0]["size"] - k): d for k, d in enumerate(leavers[0]["drop"])}
+            power, starved = {(0, 0): mpf(1)}, []
+            for epoch in range(1, 6):
+                power = product(power, first)
+                if epoch in (1, 2, 5):
+                    starved.append(out(mean(law, power)))
+            atoms = []
+            for p, _ in getattr(law, "exact", []):
+                p = frac(p)
+                root = mp.sqrt(p * (1 - p))
+                atoms.append(dict(p=float(p), weight=out(value(mine, p) / root if root > 0 else mpf(0)),
+                                  shares=[out(value({(k, l["size"] - k): d for k, d in enumerate(l["drop"])}, p))
+                                          for l in leavers]))
+            rows.append(dict(population=law.spec, schedule=s.text, cosine=out(inner[0] / mp.sqrt(inner[1] * inner[2])),
+                             starved=starved, atoms=atoms))
+    return rows
+
+
 # --- sections 2, 4.1 and 4.6 --------------------------------------------------
+
+
+def gradients():
+    rows = []
+    for length, j in ((1.0, 1.0), (7.0, 0.5), (1000.0, 30.0)):
+        for std in (0.0, 1e-9, 0.3, 1.0):
+            L, J, S = map(mpf, (length, j, std))
+            rows.append(dict(tokens=length, jacobian=j, std=std, razin=out(6 * L * J * mp.root(S, 3) ** 2),
+                             linear=out(2 * L * J * S), sharp=out(J * mp.sqrt(L / 2) * S)))
+    return rows
 
 
 def mean_sigmas():
@@ -745,7 +813,8 @@ def main():
         script="golden.py",
         eta_pareto=eta_pareto(), eta_truncated=eta_truncated(), caps=caps(),
         pareto_top=tops, pareto_order=orders, eta_finite=etas + finite_batches(),
-        eta_perfect=perfect(), mean_field=rows, fixed_field=fixed,
+        eta_perfect=perfect(), mean_field=rows, fixed_field=fixed, objectives=objectives(),
+        gradients=gradients(),
         mean_sigma=mean_sigmas(), advantages=advantages(), graded=graded(), times=times())
     with open("golden.json", "w") as f:
         f.write("{\n")
