@@ -166,6 +166,7 @@ func checkFamily(t *testing.T, r *Report) {
 func checkVerdicts(t *testing.T, r *Report) {
 	t.Helper()
 	for id, want := range map[string]Verdict{
+		"1.gradient-bounds.cases":                                 Holds,
 		"1.gradient-bounds.identity":                              Holds,
 		"2.closed-form.shape-1.5":                                 HoldsWithin,
 		"2.published-speedup.exponent-1/3":                        Fails,

@@ -9,10 +9,9 @@ import (
 
 // A Result is what Check found.
 type Result struct {
-	Settings int    // policies
-	Counts          // over all cases
-	Rows     []Row  // the table of theory.md, section 2, estimator by estimator
-	Kinds    []Kind // tightness of the paper's GRPO by kind of group
+	Settings int   // policies
+	Counts         // over all cases
+	Rows     []Row // the table of theory.md, section 2, estimator by estimator
 
 	MaxExcess   float64 // largest ||grad L|| / bound - 1, at least -1; above 0 by rounding only
 	MaxSum      float64 // largest relative difference of (1/G) sum|A_i| and the factor
@@ -87,12 +86,6 @@ type Row struct {
 	Tightness Distribution // ||grad L|| / (M f)
 }
 
-// A Kind is one way to make groups.
-type Kind struct {
-	Kind      string // Sampled | Prescribed | Farthest | Closest
-	Tightness Distribution
-}
-
 // A Plant is a planted mistake and how often the check flagged it, over the
 // cases that it applies to. It changes nothing, and is not flagged, where all
 // rewards of a group are equal.
@@ -105,7 +98,7 @@ type Plant struct {
 // the policy's features.
 type Point struct {
 	MSigma, Norm float64
-	Kind         string
+	Kind         string // of group: Sampled | Prescribed | Farthest | Closest
 }
 
 // Coverage is the range of what was drawn.

@@ -14,7 +14,6 @@ type tally struct {
 	plants    []plant
 	res       *Result
 	byRow     [][]float64
-	byKind    map[string][]float64
 	byBound   [][]float64
 	seenMixed int
 }
@@ -26,7 +25,7 @@ const smallSigma = 1e-6
 
 func newTally(cfg Config) *tally {
 	t := &tally{
-		cfg: cfg, rows: rows(), plants: plants(), byKind: map[string][]float64{},
+		cfg: cfg, rows: rows(), plants: plants(),
 		res: &Result{
 			Settings:  cfg.Settings,
 			MaxExcess: -1,
@@ -108,7 +107,6 @@ func (t *tally) addCase(s *session, j judged) {
 		}
 	}
 	if w.paper() && w.coding == Signed {
-		t.byKind[j.group.kind] = append(t.byKind[j.group.kind], tightness)
 		t.addPoint(Point{j.bound, j.norm, j.group.kind})
 	}
 }
@@ -156,9 +154,6 @@ func (t *tally) result() (*Result, error) {
 	}
 	for k := range t.res.Expected {
 		t.res.Expected[k].Tightness = distribution(t.byBound[k])
-	}
-	for _, kind := range kinds {
-		t.res.Kinds = append(t.res.Kinds, Kind{kind, distribution(t.byKind[kind])})
 	}
 	var err error
 	t.res.OneLogit, err = oneLogits()
