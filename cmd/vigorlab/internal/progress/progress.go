@@ -4,6 +4,7 @@ package progress
 
 import (
 	"io"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -12,9 +13,11 @@ import (
 )
 
 // A Bar is the progress of a run, part by part; the zero value shows nothing.
+// Goroutines may share it.
 type Bar struct {
-	w     io.Writer
-	bar   *progressbar.ProgressBar // nil where nothing is shown
+	mutex sync.Mutex
+	w     io.Writer                // nil where nothing is to be shown
+	bar   *progressbar.ProgressBar // nil between parts
 	title string
 	total int
 	done  int
@@ -32,6 +35,8 @@ func New(w io.Writer, quiet bool) *Bar {
 // Show says that done of total steps of the part called title are done. A new
 // part takes the place of the last one.
 func (b *Bar) Show(title string, done, total int) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
 	if b.w == nil {
 		return
 	}
@@ -43,7 +48,7 @@ func (b *Bar) Show(title string, done, total int) {
 }
 
 func (b *Bar) start(title string, total int) {
-	b.Close()
+	b.clear()
 	b.title, b.total = title, total
 	b.bar = progressbar.NewOptions(total,
 		progressbar.OptionSetWriter(b.w),
@@ -56,8 +61,15 @@ func (b *Bar) start(title string, total int) {
 	)
 }
 
-// Close removes the bar.
+// Close removes the bar for good.
 func (b *Bar) Close() {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.clear()
+	b.w = nil
+}
+
+func (b *Bar) clear() {
 	if b.bar != nil {
 		_ = b.bar.Finish() // as in Show
 		b.bar = nil
