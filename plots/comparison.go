@@ -39,57 +39,72 @@ func Comparison(d ComparisonData) (Figure, error) {
 		return Figure{}, fmt.Errorf("plots: comparison: %d rows, want [1, %d]", len(d.Rows), maxRows)
 	}
 	p := &panel{y: axis{bare: true}, tall: 1.2 * vg.Inch, pitch: partyStep * vg.Length(len(d.Parties)+1)}
-	x := emptySpan()
-	if !math.IsNaN(d.Reference) {
-		x = x.with(d.Reference)
+	points, foot, err := p.addRows(d, &f.notes)
+	if err != nil {
+		return Figure{}, err
 	}
-	points := make([][]Point, len(d.Parties))
-	any := false
+	x := emptySpan()
+	for _, ps := range points {
+		for _, q := range ps {
+			x = x.with(q.Y, q.Low, q.High)
+		}
+	}
+	if x.empty() {
+		return Figure{}, fmt.Errorf("plots: comparison: no finite value to draw")
+	}
+	x = x.with(d.Reference)
+	p.setPlot(f.notes.clean(d.Figure), "", x.padded(0.04, 0.04), span{foot + 0.4, 0.6})
+	p.plot.Y.Width = 0
+	p.plot.Add(rules{p.rows})
+	if usable(d.Reference) {
+		p.plot.Add(upright{d.Reference})
+	}
+	for k, ps := range points {
+		p.addParty(f.notes.clean(d.Parties[k]), ps, k, len(points))
+	}
+	f.panels = []*panel{p}
+	return f, nil
+}
+
+// addRows gives the panel its rows and returns the points of each party, whose X
+// is the row, and the height below the last row.
+func (p *panel) addRows(d ComparisonData, n *notes) (points [][]Point, foot float64, err error) {
+	points = make([][]Point, len(d.Parties))
 	y, group := 0.0, ""
 	for _, r := range d.Rows {
-		if g := f.notes.clean(r.Group); g != group {
+		if g := n.clean(r.Group); g != group {
 			p.rows = append(p.rows, row{text: g, y: y, head: true})
 			group = g
 			y--
 		}
-		name := f.notes.clean(r.Label)
-		p.rows = append(p.rows, row{text: name, y: y})
+		name := n.clean(r.Label)
 		if len(r.Values) > len(d.Parties) {
-			return Figure{}, fmt.Errorf("plots: comparison: row %q has %d values, want at most %d, one a party", name, len(r.Values), len(d.Parties))
+			return nil, 0, fmt.Errorf("plots: comparison: row %q has %d values, want at most %d, one a party", name, len(r.Values), len(d.Parties))
 		}
+		p.rows = append(p.rows, row{text: name, y: y})
 		for k, v := range r.Values {
 			if math.IsNaN(v.Value) {
-				continue
+				continue // missing, and no fault
 			}
-			for _, run := range f.notes.runs(name, []Point{{y, v.Value, v.Low, v.High}}) {
+			for _, run := range n.runs(name, []Point{{y, v.Value, v.Low, v.High}}) {
 				points[k] = append(points[k], run...)
-				any = true
-				x = x.with(run[0].Y, run[0].Low, run[0].High)
 			}
 		}
 		y--
 	}
-	if !any {
-		return Figure{}, fmt.Errorf("plots: comparison: no finite value to draw")
+	return points, y, nil
+}
+
+// addParty draws the points of party k of n and names it in the key.
+func (p *panel) addParty(name string, points []Point, k, n int) {
+	m := mark{color: inkOf(k).mark, shape: shapeOf(k), hollow: k > 0}
+	shift := partyStep * (float64(n-1)/2 - float64(k))
+	p.plot.Add(lyingDots{points, m, vg.Length(shift)})
+	var arm vg.Point
+	if slices.ContainsFunc(points, Point.hasInterval) {
+		arm.X = 5
 	}
-	p.setPlot(f.notes.clean(d.Figure), "", x.padded(0.04, 0.04), span{y + 0.4, 0.6})
-	p.plot.Y.Width = 0
-	p.plot.Add(rules{p.rows})
-	if !math.IsNaN(d.Reference) {
-		p.plot.Add(upright{d.Reference})
-	}
-	for k, ps := range points {
-		m := mark{color: inkOf(k).mark, shape: shapeOf(k), hollow: k > 0}
-		shift := partyStep * (float64(len(points)-1)/2 - float64(k))
-		var arm vg.Point
-		if slices.ContainsFunc(ps, Point.hasInterval) {
-			arm.X = 5
-		}
-		p.plot.Add(lyingDots{ps, m, vg.Length(shift)})
-		p.key = append(p.key, dotSample(f.notes.clean(d.Parties[k]), m, arm))
-	}
-	f.panels = []*panel{p}
-	return f, nil
+	p.key = append(p.key, dotSample(name, m, arm))
 }
 
 // rules are faint lines that lead from a label to its dots.

@@ -54,7 +54,7 @@ func GroupSizes(d GroupSizesData) (Figure, error) {
 		f.notes.add("group sizes: more than %d sizes, summed by powers of two", maxSizes)
 	}
 	for k, place := range places {
-		p.x.fixed = append(p.x.fixed, plot.Tick{Value: float64(k), Label: strconv.Itoa(int(place))})
+		p.x.fixed = append(p.x.fixed, plot.Tick{Value: float64(k), Label: strconv.Itoa(place)})
 	}
 	if len(laws) > len(inks) {
 		p.barRows(laws, title)
@@ -94,61 +94,57 @@ func (p *panel) barRows(laws []sizes, title string) {
 	p.plot.Add(barTable{laws})
 }
 
-// A place on the axis of sizes is a size, or the power of two with which the
-// sizes that it stands for begin.
-type place int
-
-// A sizes is a cleaned law: shares[k] belongs to place k.
+// A sizes is a cleaned law: shares[k] belongs to place k of the axis.
 type sizes struct {
 	label  string
 	shares []Value
 }
 
-// gatherSizes cleans the laws and gives each size, or power of two, a place.
-func gatherSizes(laws []SizeLaw, n *notes) (out []sizes, places []place, binned bool) {
+// gatherSizes cleans the laws and gives each size a place, or where there are
+// too many each power of two, for the sizes from it to below the next.
+func gatherSizes(laws []SizeLaw, n *notes) (out []sizes, places []int, binned bool) {
 	points := make([][]Point, len(laws))
-	lows := map[int]bool{}
+	found := map[int]bool{}
 	for i, law := range laws {
-		name := n.clean(law.Label)
 		for _, s := range law.Shares {
 			points[i] = append(points[i], Point{float64(s.Size), s.Share.Value, s.Share.Low, s.Share.High})
 		}
-		points[i] = slices.Concat(n.runs(name, points[i])...)
+		points[i] = slices.Concat(n.runs(n.clean(law.Label), points[i])...)
 		for _, p := range points[i] {
-			lows[int(p.X)] = true
+			found[int(p.X)] = true
 		}
 	}
-	binned = len(lows) > maxSizes
+	binned = len(found) > maxSizes
 	if binned {
-		lows = map[int]bool{}
-		for _, ps := range points {
-			for _, p := range ps {
-				lows[powerBelow(int(p.X))] = true
-			}
+		powers := map[int]bool{}
+		for size := range found {
+			powers[powerBelow(size)] = true
 		}
+		found = powers
 	}
-	at := map[int]int{}
-	for _, low := range slices.Sorted(maps.Keys(lows)) {
-		at[low] = len(places)
-		places = append(places, place(low))
-	}
-	out = make([]sizes, len(laws))
-	for i, ps := range points {
-		out[i] = sizes{n.clean(laws[i].Label), make([]Value, len(places))}
-		for k := range out[i].shares {
-			out[i].shares[k] = Value{0, math.NaN(), math.NaN()}
-		}
-		for _, p := range ps {
-			v := Value{p.Y, p.Low, p.High}
-			key := int(p.X)
-			if binned {
-				key, v = powerBelow(key), Value{p.Y, math.NaN(), math.NaN()}
-			}
-			v.Value += out[i].shares[at[key]].Value
-			out[i].shares[at[key]] = v
-		}
+	places = slices.Sorted(maps.Keys(found))
+	for i, law := range laws {
+		out = append(out, sizes{n.clean(law.Label), sharesAt(places, points[i], binned)})
 	}
 	return out, places, binned
+}
+
+// sharesAt returns the share of each place; sums have no interval.
+func sharesAt(places []int, points []Point, binned bool) []Value {
+	shares := make([]Value, len(places))
+	for k := range shares {
+		shares[k] = Value{0, math.NaN(), math.NaN()}
+	}
+	for _, p := range points {
+		if !binned {
+			k, _ := slices.BinarySearch(places, int(p.X))
+			shares[k] = Value{p.Y, p.Low, p.High}
+			continue
+		}
+		k, _ := slices.BinarySearch(places, powerBelow(int(p.X)))
+		shares[k].Value += p.Y
+	}
+	return shares
 }
 
 // powerBelow returns the largest power of two <= n, and n itself below 1.
