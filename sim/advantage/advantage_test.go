@@ -73,7 +73,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The values are those of allocation.md, section 1, for rewards in {0, 1}.
+// The values are those of strategies/allocation.md, section 1, for rewards in {0, 1}.
 func TestPublishedExamples(t *testing.T) {
 	for _, c := range []struct {
 		e           Estimator
@@ -92,7 +92,7 @@ func TestPublishedExamples(t *testing.T) {
 	}
 }
 
-// The closed forms of allocation.md, section 1, for rewards in {0, 1}.
+// The closed forms of strategies/allocation.md, section 1, for rewards in {0, 1}.
 func TestBinaryIdentities(t *testing.T) {
 	for n := 2; n <= 64; n++ {
 		for s := 1; s < n; s++ {

@@ -250,7 +250,7 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// The moments of allocation.md, section 0, for rewards in {0, 1}.
+// The moments of strategies/allocation.md, section 0, for rewards in {0, 1}.
 func TestToyMoments(t *testing.T) {
 	for _, c := range []struct {
 		e              advantage.Estimator
