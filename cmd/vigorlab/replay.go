@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -202,7 +203,7 @@ func (f *replayFlags) replay(ctx context.Context, a *app, t *table.Table, strate
 	newSource := func() (rollout.TruthSource, error) { return source.NewTable(t, f.draw, f.batch) }
 	bar := progress.New(a.stderr, f.quiet)
 	defer bar.Close()
-	cfg := f.config("table:path="+t.Name, bar)
+	cfg := f.config(filepath.Base(t.Name), bar) // where the file lies does not change what is drawn
 	r, err := sim.Run(ctx, cfg, newSource, makers(strategies))
 	if err != nil {
 		return nil, err

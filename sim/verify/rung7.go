@@ -80,7 +80,7 @@ func tableLaw(t *table.Table) (distributions.Law, error) {
 // replayTable asks whether VIGOR gains on the table's prompts, and whether
 // perfect selection would have foretold how much.
 func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]Row, Curve, error) {
-	cfg := e.config(t.Name, 1000, 5000)
+	cfg := e.config(filepath.Base(t.Name), 1000, 5000)
 	boot := sim.DefaultBootstrap()
 	newSource := func() (rollout.TruthSource, error) { return source.NewTable(t, source.DrawReplacement, 0) }
 	r, err := sim.Run(ctx, cfg, newSource, strategies(vigor(nil)))
@@ -129,7 +129,7 @@ func (e *env) tableMeanField(ctx context.Context, t *table.Table, l distribution
 	const batch = 512
 	var results [2]*sim.Result
 	for k, b := range []int{batch, 2 * batch} {
-		r, err := sim.Run(ctx, e.config(fmt.Sprintf("law of %s", t.Name), 1000, 10_000), func() (rollout.TruthSource, error) {
+		r, err := sim.Run(ctx, e.config("law of "+filepath.Base(t.Name), 1000, 10_000), func() (rollout.TruthSource, error) {
 			return source.NewSynthetic(l, nil, b)
 		}, strategies(vigor(nil)))
 		if err != nil {
