@@ -147,9 +147,12 @@ func logGammaRand(a float64, r *rand.Rand) float64 {
 	return math.Log(gammaRand(a+1, r)) + math.Log(1-r.Float64())/a
 }
 
+// squeeze bounds the acceptance of gammaRand from below by 1-squeeze*x^4, which
+// saves nearly all its logarithms.
+const squeeze = 0.0331
+
 // gammaRand draws X ~ Gamma(a), a >= 1, as in Marsaglia and Tsang (2000), "A
-// simple method for generating gamma variables"; their bound 1-0.0331x^4 saves
-// nearly all the logarithms.
+// simple method for generating gamma variables".
 func gammaRand(a float64, r *rand.Rand) float64 {
 	d := a - 1./3
 	c := 1 / math.Sqrt(9*d)
@@ -161,7 +164,7 @@ func gammaRand(a float64, r *rand.Rand) float64 {
 		}
 		v = v * v * v
 		y := 1 - r.Float64() // never 0
-		if y < 1-0.0331*x*x*x*x || math.Log(y) < x*x/2+d*(1-v+math.Log(v)) {
+		if y < 1-squeeze*x*x*x*x || math.Log(y) < x*x/2+d*(1-v+math.Log(v)) {
 			return d * v
 		}
 	}

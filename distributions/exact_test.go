@@ -29,6 +29,16 @@ func TestUniformInClosedForm(t *testing.T) {
 	}
 }
 
+// TestParetoSuccessNearOne: at shape 1 on [1-d, 1],
+// E[u] = 4 (1-d) (-log(1-d)/d - 1) = 4 (1-d) (d/2 + d^2/3 + ...), which p and
+// p^2 would lose in their difference.
+func TestParetoSuccessNearOne(t *testing.T) {
+	for _, d := range []float64{0x1p-10, 0x1p-23, 0x1p-40} {
+		law := must(distributions.NewParetoSuccess(1, 1-d, 1))
+		relative(t, fmt.Sprintf("MeanU for d = %v", d), law.MeanU(), 4*(1-d)*d*(1./2+d/3+d*d/4+d*d*d/5), 1e-12)
+	}
+}
+
 // TestUnboundedInClosedForm (theory.md, section 3).
 func TestUnboundedInClosedForm(t *testing.T) {
 	for _, k := range []float64{1.000001, 1.1, 1.5, 2, 3, 100} {

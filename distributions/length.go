@@ -140,7 +140,7 @@ func (l *LengthLaw) TruncatedShare(p float64) float64 {
 
 // Rand draws the whole number of tokens of one rollout of a prompt, from r
 // alone. Fractions are rounded up or down at random, so that the mean is
-// exactly Mean(p).
+// exactly Mean(p), short of 2^31 tokens, where draws stop.
 func (l *LengthLaw) Rand(p float64, r *rand.Rand) int {
 	tokens := l.uncapped(p) * math.Exp(l.sigma*(r.NormFloat64()-l.sigma/2))
 	return int(min(math.Floor(min(tokens, l.cap)+r.Float64()), math.MaxInt32))

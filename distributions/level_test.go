@@ -71,7 +71,7 @@ func TestLevelIsU(t *testing.T) {
 		if !(math.Abs(level-u) <= 0x1p-50) {
 			rt.Fatalf("Level(%v) = %v, U = %v", p, level, u)
 		}
-		for _, c := range []float64{u, level, 0.75, math.Nextafter(u, 0), math.Nextafter(level, 2)} {
+		for _, c := range []float64{u, level, 0.75, math.Nextafter(u, 0), math.Nextafter(level, 2), u - 1e-12, u + 1e-12, u - 1e-3} {
 			if got, want := distributions.AtLeast(p, c), level >= c; got != want {
 				rt.Fatalf("AtLeast(%v, %v) = %v, want %v", p, c, got, want)
 			}

@@ -89,7 +89,7 @@ func (d pareto) part(height, depth float64) float64 {
 
 // decay returns the integral of e^(-rate t) over t in [0, length].
 func decay(rate, length float64) float64 {
-	if rate == 0 || math.Abs(rate)*length < 1e-17 {
+	if math.Abs(rate)*length < 1e-17 {
 		return length
 	}
 	return -math.Expm1(-rate*length) / rate

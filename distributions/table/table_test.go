@@ -18,6 +18,7 @@ func TestRead(t *testing.T) {
 	full := &table.Table{Name: "pilot.csv", HasTokens: true, Rows: []table.Row{
 		{PromptID: "a", Step: 1, Visit: 0, N: 4, S: 2, Outcomes: "0110", Tokens: 512.5},
 		{PromptID: "a", Step: 2, Visit: 1, N: 4, S: 0, Outcomes: "", Tokens: 3},
+		{PromptID: "a", Step: 2, Visit: 0, N: 4, S: 0, Outcomes: "", Tokens: 3},
 		{PromptID: "b, c", Step: 2, Visit: 0, N: 1, S: 1, Outcomes: "1", Tokens: 1},
 	}}
 	short := &table.Table{Name: "pilot.csv", Rows: []table.Row{{PromptID: "0", N: 8, S: 8}, {PromptID: "1", N: 8, S: 0}}}
@@ -25,8 +26,8 @@ func TestRead(t *testing.T) {
 		text string
 		want *table.Table
 	}{
-		"every column": {"prompt_id,n,successes,outcomes,step,visit,tokens\na,4,2,0110,1,0,512.5\na,4,0,,2,1,3\n\"b, c\",1,1,1,2,0,1\n", full},
-		"other order":  {"tokens,visit,model,step,successes,outcomes,n,prompt_id\n512.5,0,x,1,2,0110,4,a\n3,1,,2,0,,4,a\n1,0,y,2,1,1,1,\"b, c\"\n", full},
+		"every column": {"prompt_id,n,successes,outcomes,step,visit,tokens\na,4,2,0110,1,0,512.5\na,4,0,,2,1,3\na,4,0,,2,0,3\n\"b, c\",1,1,1,2,0,1\n", full},
+		"other order":  {"tokens,visit,model,step,successes,outcomes,n,prompt_id\n512.5,0,x,1,2,0110,4,a\n3,1,,2,0,,4,a\n3,0,,2,0,,4,a\n1,0,y,2,1,1,1,\"b, c\"\n", full},
 		"least":        {"prompt_id,n,successes\n0,8,8\n1,8,0\n", short},
 		"no last line": {"prompt_id,n,successes\n0,8,8\n1,8,0", short},
 		"spreadsheet":  {"\ufeffprompt_id,n,successes\r\n0,8,8\r\n1,8,0\r\n", short},
@@ -72,6 +73,7 @@ func TestReadRefuses(t *testing.T) {
 			`column tokens: "0", want a number in (0, 1e+09]`, `column outcomes: "0x", want 2 digits, 1 of them 1 and the others 0`,
 		}},
 		{long + "a,2,1,011,0,0,5\n", []string{`column outcomes: "011", want 2 digits`}},
+		{long + "a,2,1,0x1,0,0,5\n", []string{`column outcomes: "0x1", want 2 digits`}},
 		{long + "a,2,1,11,0,0,5\n", []string{`column outcomes: "11", want 2 digits, 1 of them 1`}},
 		{long + "a,2,1,00,0,0,5\n", []string{`column outcomes: "00"`}},
 		{long + "a,2,1,01,0,0,\n", []string{`column tokens: "", want`}},
