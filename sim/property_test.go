@@ -166,6 +166,19 @@ func TestBootstrap(t *testing.T) {
 			t.Error("the interval depends on the workers")
 		}
 	}
+	// Who starves by place depends on the table's order, which samples keep.
+	ordered := &table.Table{Name: "t"}
+	for i := range 60 {
+		ordered.Rows = append(ordered.Rows, table.Row{PromptID: fmt.Sprint(i), N: 60, S: i / 2})
+	}
+	src = func() (rollout.TruthSource, error) { return source.NewTable(ordered, source.DrawReplacement, 0) }
+	r := run(t, config("t", 500), src, "vigor:ties=index")
+	if err := Bootstrap(context.Background(), config("t", 500), DefaultBootstrap(), src, parseAll("vigor:ties=index"), r); err != nil {
+		t.Fatal(err)
+	}
+	if eta := r.Strategies[0].Eta; !(eta.Prompts.Low < eta.Mean && eta.Mean < eta.Prompts.High) {
+		t.Errorf("ties by index: eta %v outside its own interval %+v", eta.Mean, *eta.Prompts)
+	}
 	synth := synthetic(t, "uniform", 8)
 	if err := Bootstrap(context.Background(), config("t", 10), DefaultBootstrap(), synth, parseAll("vigor"), want); err == nil {
 		t.Error("synthetic prompts are drawn again")

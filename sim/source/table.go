@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -24,12 +25,12 @@ func Draws() []string { return []string{DrawReplacement, DrawWithout, DrawPoster
 
 // Table answers with the recorded outcomes of a table.
 type Table struct {
-	table    *table.Table
-	draw     string
-	resample stream.Key // bootstrap sample of the prompts; 0 is the table itself
+	table  *table.Table
+	draw   string
+	sample []int // the rows that stand for the table: itself, or a bootstrap sample
 
-	rows   []int     // the prompts of the (resampled) table, then shuffled
-	batch  int       // the first batch of them make the batch
+	rows   []int // of these, the first batch make the batch
+	batch  int
 	p      []float64 // success probabilities of the batch
 	tokens []float64 // mean tokens a rollout, nil where the table has none
 	draws  stream.Key
@@ -56,7 +57,11 @@ func NewTable(t *table.Table, draw string, batch int) (*Table, error) {
 	if batch == 0 {
 		batch = len(t.Rows)
 	}
-	s := &Table{table: t, draw: draw, rows: make([]int, len(t.Rows)), batch: batch, p: make([]float64, batch), gen: stream.NewGenerator(0)}
+	s := &Table{
+		table: t, draw: draw, batch: batch, gen: stream.NewGenerator(0),
+		sample: make([]int, len(t.Rows)), rows: make([]int, len(t.Rows)), p: make([]float64, batch),
+	}
+	s.Resample(0)
 	if t.HasTokens {
 		s.tokens = make([]float64, batch)
 	}
@@ -65,10 +70,20 @@ func NewTable(t *table.Table, draw string, batch int) (*Table, error) {
 
 // Resample makes every later batch come from a bootstrap sample of the
 // prompts, named by key: as many prompts as the table has, drawn with
-// replacement. The key 0 stands for the table itself.
-func (s *Table) Resample(key stream.Key) { s.resample = key }
+// replacement and kept in the table's order. The key 0 stands for the table
+// itself.
+func (s *Table) Resample(key stream.Key) {
+	for i := range s.sample {
+		s.sample[i] = i
+		if key != 0 {
+			s.sample[i] = scale(key.Bits(uint64(i)), len(s.sample))
+		}
+	}
+	slices.Sort(s.sample)
+}
 
-// Reset implements rollout.Source. A batch of the whole table keeps its order.
+// Reset implements rollout.Source. A batch of the whole table, or of a whole
+// bootstrap sample, keeps the table's order.
 func (s *Table) Reset(key stream.Key) (int, error) {
 	s.chooseRows(key)
 	for x := range s.p {
@@ -88,12 +103,7 @@ func (s *Table) Reset(key stream.Key) (int, error) {
 
 // chooseRows fills the first batch entries of s.rows.
 func (s *Table) chooseRows(key stream.Key) {
-	for i := range s.rows {
-		s.rows[i] = i
-		if s.resample != 0 {
-			s.rows[i] = scale(s.resample.Bits(uint64(i)), len(s.rows))
-		}
-	}
+	copy(s.rows, s.sample)
 	if s.batch == len(s.rows) {
 		return
 	}
