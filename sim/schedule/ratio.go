@@ -9,7 +9,7 @@ import (
 // A Ratio is a number kept as the exact decimal or fraction that was typed:
 // 0.07 is 7/100, so that 0.07*100 is 7 and not 7.000000000000001. The zero
 // value is 0. Ratios are immutable and comparable by ==.
-type Ratio struct{ text string }
+type Ratio struct{ text string } // normal; "" is 0
 
 // ParseRatio reads a decimal ("0.5", "5e-1") or a fraction ("1/2").
 func ParseRatio(text string) (Ratio, error) {
@@ -18,10 +18,24 @@ func ParseRatio(text string) (Ratio, error) {
 		return Ratio{}, fmt.Errorf("%.80q is too long a number, want a decimal or a fraction such as 0.5 or 1/3", text)
 	}
 	r, ok := new(big.Rat).SetString(text)
-	if !ok || strings.ContainsAny(text, "_xXpPoObB") { // big.Rat reads Go's literals, people do not write them
+	if !ok || !plain(text) {
 		return Ratio{}, fmt.Errorf("%q is not a number, want a decimal or a fraction such as 0.5 or 1/3", text)
 	}
+	if r.Sign() == 0 {
+		return Ratio{}, nil
+	}
 	return Ratio{text: normal(r)}, nil
+}
+
+// plain refuses Go's literals, which big.Rat reads and people do not write:
+// 0x1p-2, 1_000, and 010/20, which is 8/20 there.
+func plain(text string) bool {
+	if strings.ContainsAny(text, "_xXpPoObB") {
+		return false
+	}
+	num, den, fraction := strings.Cut(text, "/")
+	octal := func(n string) bool { n = strings.TrimLeft(n, "+-"); return len(n) > 1 && n[0] == '0' }
+	return !fraction || !octal(num) && !octal(den)
 }
 
 // exponentTooLarge guards big.Rat against inputs such as 1e999999999.

@@ -66,16 +66,6 @@ func TestRollouts(t *testing.T) {
 	}
 }
 
-// TestMeanGroup: the defaults spend 8 a prompt on a power of two and more on a
-// batch that ceil rounds up: 7 prompts cost 2*7 + 4*4 + 8*2 + 16*1 = 62.
-func TestMeanGroup(t *testing.T) {
-	for batch, want := range map[int]float64{1024: 8, 8: 8, 7: 62.0 / 7, 1: 30} {
-		if got, err := Default().MeanGroup(batch); err != nil || got != want {
-			t.Errorf("batch %d: %v, %v, want %v", batch, got, err, want)
-		}
-	}
-}
-
 func TestOnePrompt(t *testing.T) {
 	for batch, want := range map[int]string{1024: "0 false", 8: "0 false", 7: "0 false", 3: "3 true", 2: "2 true", 1: "0 false"} {
 		round, ok := Default().OnePrompt(batch)
@@ -94,12 +84,12 @@ func TestRatio(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %s", text, r, err, want)
 		}
 	}
-	for _, text := range []string{"", "x", "NaN", "Inf", "1/0", "0x1p-2", "1e9999", "1e-99999999", "1_000", strings.Repeat("1", 65)} {
+	for _, text := range []string{"", "x", "NaN", "Inf", "1/0", "0x1p-2", "1e9999", "1e-99999999", "1_000", "1/010", "-010/20", strings.Repeat("1", 65)} {
 		if r, err := ParseRatio(text); err == nil {
 			t.Errorf("%q is accepted as %v", text, r)
 		}
 	}
-	if (Ratio{}).String() != "0" || (Ratio{}).Float() != 0 {
+	if (Ratio{}).String() != "0" || (Ratio{}).Float() != 0 || MustRatio("0.0") != (Ratio{}) || MustRatio("0/5") != (Ratio{}) {
 		t.Error("the zero ratio is not 0")
 	}
 }
