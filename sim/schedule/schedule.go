@@ -167,20 +167,6 @@ func (v Vigor) cut(n int) int {
 	return int(num.Quo(num, den).Int64())
 }
 
-// MeanGroup returns the rollouts per prompt that the schedule generates for
-// selection on a batch: sum_t m_t n_t / batch.
-func (v Vigor) MeanGroup(batch int) (float64, error) {
-	m, err := v.Rollouts()
-	if err != nil {
-		return 0, err
-	}
-	total := 0
-	for t, n := range v.Active(batch) {
-		total += m[t] * n
-	}
-	return float64(total) / float64(batch), nil
-}
-
 // OnePrompt returns the first round, counted from 1, that starts with a single
 // active prompt though the batch had more, and whether there is one before
 // the last round: from there on a cut cuts nothing.

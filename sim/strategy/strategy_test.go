@@ -82,6 +82,20 @@ func TestFixedMean(t *testing.T) {
 	}
 }
 
+// TestVigorBudget: the defaults spend 8 a prompt on a power of two and more on
+// a batch that ceil rounds up: 7 prompts cost 2*7 + 4*4 + 8*2 + 16*1 = 62.
+func TestVigorBudget(t *testing.T) {
+	v, ok := mustParse(t, "vigor").(strategy.Budgeter)
+	if !ok {
+		t.Fatal("vigor announces no budget")
+	}
+	for batch, want := range map[int]int{1024: 1024 * 8, 8: 64, 7: 62, 1: 30} {
+		if got := v.Budget(batch); got != want {
+			t.Errorf("batch %d: %d rollouts, want %d", batch, got, want)
+		}
+	}
+}
+
 func never(int, int, int) int { return 0 }
 
 // script answers from a fixed sequence of rewards a prompt.
