@@ -89,7 +89,8 @@ func (s Spec) String() string {
 }
 
 // Expand returns text itself, or, for `@FILE`, the spec that the file holds:
-// its content without surrounding space.
+// its content without a byte order mark and surrounding space. It fails where
+// the file cannot be read, is longer than 1 MiB or names a further file.
 func Expand(text string, open Opener) (string, error) {
 	path, ok := strings.CutPrefix(strings.TrimSpace(text), "@")
 	if !ok {
@@ -115,8 +116,8 @@ func Expand(text string, open Opener) (string, error) {
 }
 
 // Args reads the parameters of a Spec by type and range, collects every fault,
-// and writes down the normalised spec as it goes. Each getter consumes its key
-// once; Err reports what is left over.
+// and writes down the normalised spec as it goes. Err reports every fault, and
+// the keys that no getter asked for.
 type Args struct {
 	spec   Spec
 	read   []string // the keys asked for, in order
@@ -172,7 +173,8 @@ func (a *Args) Add(err error) {
 }
 
 // Float reads a finite number that ok accepts; want describes the range. A
-// missing key takes the default, or is a fault where there is none (NaN).
+// missing key takes the default, or is a fault where there is none (NaN). It
+// returns NaN for what is at fault.
 func (a *Args) Float(key string, missing float64, want string, ok func(float64) bool) float64 {
 	text, given := a.Text(key)
 	if !given {
@@ -196,7 +198,8 @@ func (a *Args) Float(key string, missing float64, want string, ok func(float64) 
 	return x
 }
 
-// Int reads a whole number in [low, high].
+// Int reads a whole number in [low, high]. A missing key takes the default, and
+// so does one at fault.
 func (a *Args) Int(key string, missing, low, high int) int {
 	text, given := a.Text(key)
 	x := missing
@@ -211,7 +214,8 @@ func (a *Args) Int(key string, missing, low, high int) int {
 	return x
 }
 
-// Choice reads one of the known words.
+// Choice reads one of the known words. A missing key takes the default, and so
+// does one at fault.
 func (a *Args) Choice(key, missing string, known ...string) string {
 	text, given := a.Text(key)
 	if !given {

@@ -239,8 +239,8 @@ func TestWithoutReplacementIsHypergeometric(t *testing.T) {
 
 // TestPosterior: p is drawn from Beta(s+1/2, n-s+1/2), whose mean for 0 of 8
 // is 1/18; the mean of n draws in [0, 1] strays by more than tol with
-// probability at most 1e-6 (Hoeffding), and a prompt that stays dead for ever
-// is that far away.
+// probability at most 1e-6 (Hoeffding), and a prompt that stays dead for ever,
+// or p from Laplace's prior (mean 1/10), is more than 2*tol = 0.027 away.
 func TestPosterior(t *testing.T) {
 	const n = 40_000
 	tol := math.Sqrt(math.Log(2/1e-6) / (2 * n))
@@ -273,7 +273,8 @@ func TestTableBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each prompt is in a share 1/4 of n batches; Hoeffding, 20 prompts.
+	// Each prompt is in a share 1/4 of n batches; Hoeffding at 1e-6, split over
+	// 20 prompts, which misses a shift of 2*tol = 0.03 with at most its part.
 	const n = 40_000
 	tol := math.Sqrt(math.Log(2*20/1e-6) / (2 * n))
 	var seen [20]int
@@ -327,8 +328,9 @@ func TestTableBatches(t *testing.T) {
 	}
 }
 
-// TestTokens: lengths follow the law's mean for every prompt, and do not
-// change the counts. Tokens lie in [0, 301], so Hoeffding bounds the mean.
+// TestTokens: lengths have the law's mean and do not change the counts. Tokens
+// lie in [0, 301], so by Hoeffding their mean strays by more than tol with
+// probability at most 1e-6; a shift of 2*tol = 9.1 is missed with at most that.
 func TestTokens(t *testing.T) {
 	const prompts, group = 2000, 16
 	lengths, err := distributions.NewLengthLaw(100, 80, 1, 300)

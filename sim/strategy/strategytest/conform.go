@@ -219,8 +219,9 @@ func checkTruth(t *testing.T, s strategy.Strategy, pop population, want *Trace) 
 // their place: over random orders of the batch the prompts that stand first
 // and last have the same mean group. Their difference lies in [-L, L], L the
 // largest group, so by Hoeffding the mean of n differences passes
-// L sqrt(2 ln(2/alpha)/n) with probability at most alpha = 1e-8; a favour of
-// twice that (0.3 L) is missed with probability at most alpha.
+// L sqrt(2 ln(2/alpha)/n) with probability at most alpha = 1e-8, a hundredth of
+// 1e-6 for as many populations and strategies; a favour of twice that (0.3 L)
+// is missed with probability at most alpha.
 func checkPermutation(t *testing.T, make func() strategy.Strategy, pop population) {
 	t.Helper()
 	const (
