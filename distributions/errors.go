@@ -38,4 +38,15 @@ func (f *faults) probability(field string, value float64) {
 	f.check(field, value, value >= 0 && value <= 1, "[0, 1]")
 }
 
+// unit checks for 0 < min < max <= 1, max against min where no parameter has a
+// fault of its own.
+func (f *faults) unit(min, max float64) {
+	const want = "(min, 1]"
+	f.check("min", min, min > 0 && min < 1, "(0, 1)")
+	f.check("max", max, max > 0 && max <= 1, want)
+	if len(*f) == 0 {
+		f.check("max", max, max > min, want)
+	}
+}
+
 func (f faults) err() error { return errors.Join(f...) }

@@ -76,11 +76,7 @@ type ParetoVariance struct {
 func NewParetoVariance(shape, min, max, hard float64) (*ParetoVariance, error) {
 	var f faults
 	f.positive("shape", shape)
-	f.check("min", min, min > 0 && min < 1, "(0, 1)")
-	f.check("max", max, max > 0 && max <= 1, "(min, 1]")
-	if len(f) == 0 {
-		f.check("max", max, max > min, "(min, 1]")
-	}
+	f.unit(min, max)
 	f.probability("hard", hard)
 	if err := f.err(); err != nil {
 		return nil, err
