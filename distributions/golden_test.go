@@ -30,8 +30,9 @@ func relative(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// TestLawsAgainstMpmath compares every figure of every law with an independent
-// computation, testdata/laws.py.
+// TestLawsAgainstMpmath compares every figure of the laws with a density with
+// an independent computation, testdata/laws.py. TestAtomsByEnumeration and
+// TestPartsAddUp see to the others.
 func TestLawsAgainstMpmath(t *testing.T) {
 	var golden struct {
 		Laws []struct {

@@ -10,35 +10,26 @@ import (
 // BenchmarkMeanField is the default schedule on 2,000 nodes, quadrature nodes
 // included.
 func BenchmarkMeanField(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		law  distributions.Law
-	}{
-		{"tp15", reference()["tp15"]},
-		{"beta1-3", reference()["beta1-3"]},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := VigorMeanField(c.law, schedule.Default(), 0.75, DefaultNodes); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
+	benchmark(b, func(law distributions.Law) error {
+		_, err := VigorMeanField(law, schedule.Default(), 0.75, DefaultNodes)
+		return err
+	})
 }
 
 // BenchmarkFiniteBatch is perfect selection from a batch of 256.
 func BenchmarkFiniteBatch(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		law  distributions.Law
-	}{
-		{"tp15", reference()["tp15"]},
-		{"beta1-3", reference()["beta1-3"]},
-	} {
-		b.Run(c.name, func(b *testing.B) {
+	benchmark(b, func(law distributions.Law) error {
+		_, err := EtaFiniteBatch(law, schedule.Default(), 256)
+		return err
+	})
+}
+
+func benchmark(b *testing.B, compute func(distributions.Law) error) {
+	for _, name := range []string{"tp15", "beta1-3"} {
+		law := reference()[name]
+		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := EtaFiniteBatch(c.law, schedule.Default(), 256); err != nil {
+				if err := compute(law); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -90,6 +90,13 @@ func TestPredictUnboundedPareto(t *testing.T) {
 	quoted(t, "rollouts", value(t, "rollouts", p.RolloutsPerPrompt), 8, 12)
 	quoted(t, "last share", p.GroupSizes[3].Share, 0.125, 12)
 
+	// The top eighth of a Pareto law of shape 3/2: 8^(1/1.5) = 4 times the mean.
+	in.Vigor.Update = schedule.UpdateSurvivors
+	p = must(Predict(in))
+	quoted(t, "survivors' closed form", value(t, "closed form", p.Eta.ClosedForm), 4, 12)
+	quoted(t, "survivors' law", value(t, "law", p.Eta.Law), 4, 12)
+	in.Vigor.Update = schedule.UpdateAll
+
 	in.Variance = must(distributions.NewUnboundedPareto(1, 0.01))
 	p = must(Predict(in))
 	missing(t, "closed form", p.Eta.ClosedForm, "shape <= 1")

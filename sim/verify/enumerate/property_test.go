@@ -61,8 +61,8 @@ func same(t *rapid.T, what string, got, want *Result) {
 }
 
 // TestInvariants: probabilities sum to 1; the order of the batch changes no
-// figure where ties are random, and neither does exchanging success and
-// failure; no eta passes that of giving the largest group to all of u.
+// figure where ties are random; no eta passes that of giving the largest group
+// to all of u.
 func TestInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, v := batches().Draw(t, "p"), schedules().Draw(t, "v")
@@ -78,8 +78,9 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// TestReflection takes probabilities whose complement is exact, so that ties
-// of the truth and the frontier stay where they are.
+// TestReflection: exchanging success and failure changes no figure. It takes
+// probabilities whose complement is exact, so that ties of the truth and the
+// frontier stay where they are.
 func TestReflection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 64), func(k int) float64 { return float64(k) / 64 }), 2, 4).Draw(t, "p")
