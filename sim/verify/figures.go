@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"math"
+
 	"vigorlab/sim"
 	"vigorlab/theory"
 )
@@ -63,8 +65,8 @@ func screeningCurves(o *sim.Outcome) []Curve {
 // meanFieldCurves draws the exact limits of allocation and screening.
 func meanFieldCurves(name string, m *theory.MeanField) []Curve {
 	allocation := Curve{Figure: FigureAllocation, Family: name, Kind: MeanField}
-	const every = 200 // points of the curve, of some 2,000 nodes
-	step := max(1, len(m.Allocation)/every)
+	const points = 200 // of the curve, of some 2,000 nodes
+	step := max(1, len(m.Allocation)/points)
 	for i := 0; i < len(m.Allocation); i += step {
 		n := m.Allocation[i]
 		allocation.Points = append(allocation.Points, Point{X: n.P, Y: n.Rollouts})
@@ -77,7 +79,7 @@ func meanFieldCurves(name string, m *theory.MeanField) []Curve {
 	}
 	for _, s := range m.Screening {
 		for k, y := range []float64{s.FalseOmission, s.FalseNegative, s.FalseNegativeCumulative} {
-			if y == y { // not NaN: the condition has a probability
+			if !math.IsNaN(y) { // the condition has a probability
 				curves[k+1].Points = append(curves[k+1].Points, Point{X: float64(s.Round), Y: y})
 			}
 		}

@@ -65,8 +65,11 @@ func compared(row Row, estimate, se, reference float64) Row {
 	row.Estimate, row.SE, row.Reference = number(estimate), number(se), number(reference)
 	row.Interval = &[2]float64{estimate - near95*se, estimate + near95*se}
 	p := 1.0
-	if difference := math.Abs(estimate - reference); difference > exactTolerance*math.Abs(reference) {
+	if difference := math.Abs(estimate - reference); !(difference <= exactTolerance*math.Abs(reference)) {
 		p = math.Erfc(difference / se / math.Sqrt2) // 0 for se = 0: certain to differ
+	}
+	if math.IsNaN(p) {
+		p = 0 // what is no number agrees with nothing
 	}
 	row.P = number(p)
 	return row
@@ -75,6 +78,14 @@ func compared(row Row, estimate, se, reference float64) Row {
 // simulated is compared for an engine's figure.
 func simulated(row Row, e sim.Estimate, reference float64) Row {
 	return compared(row, e.Mean, e.SE, reference)
+}
+
+// extrapolated is compared for the limit of large batches of a figure that was
+// simulated, apart, at B and at 2B. The figure at B is off by c/B and smaller
+// terms; 2 f(2B) - f(B) is off by these alone (Richardson), which at
+// B = fieldBatch are below the noise.
+func extrapolated(row Row, small, large sim.Estimate, limit float64) Row {
+	return compared(row, 2*large.Mean-small.Mean, math.Hypot(2*large.SE, small.SE), limit)
 }
 
 // agreed fills row with two exact computations of one number.

@@ -84,13 +84,19 @@ func (e *env) simulate(ctx context.Context, population string, batch, quick, ful
 	if err != nil {
 		return nil, err
 	}
-	return sim.Run(ctx, e.config(population, quick, full), func() (rollout.TruthSource, error) {
+	return e.simulateLaw(ctx, population, l, batch, quick, full, s...)
+}
+
+// simulateLaw is simulate for a law under a name of its own.
+func (e *env) simulateLaw(ctx context.Context, name string, l distributions.Law, batch, quick, full int, s ...sim.NewStrategy) (*sim.Result, error) {
+	return sim.Run(ctx, e.config(name, quick, full), func() (rollout.TruthSource, error) {
 		return source.NewSynthetic(l, nil, batch)
 	}, s)
 }
 
-// config returns the engine's configuration for a study: the study is part of
-// the stream's name, so that no two comparisons of the family share draws.
+// config returns the engine's configuration for a study. The study is part of
+// the stream's name, so that studies share no draws. Comparisons within one
+// may; Holm's correction does not ask for independence.
 func (e *env) config(population string, quick, full int) sim.Config {
 	c := sim.DefaultConfig()
 	c.Seed, c.Workers, c.Frontier = e.cfg.Seed, e.cfg.Workers, frontier

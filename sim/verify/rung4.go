@@ -3,8 +3,8 @@ package verify
 import (
 	"context"
 	"fmt"
-	"math"
 
+	"vigorlab/distributions"
 	"vigorlab/sim"
 	"vigorlab/sim/schedule"
 	"vigorlab/sim/verify/enumerate"
@@ -82,11 +82,12 @@ var fieldFigures = []fieldFigure{
 	}},
 }
 
-// meanField compares simulation with the mean field. A batch of B is off by
-// c/B, so two batch sizes are extrapolated: 2 f(2B) - f(B) is off by less than
-// the noise.
+// fieldBatch is the smaller of the two batches that are extrapolated.
+const fieldBatch = 512
+
+// meanField compares simulation, extrapolated to large batches, with the mean
+// field.
 func meanField(ctx context.Context, e *env) (*Section, error) {
-	const batch = 512
 	s := &Section{}
 	for _, population := range fieldPopulations {
 		l, err := rewarding(population)
@@ -97,22 +98,18 @@ func meanField(ctx context.Context, e *env) (*Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		small, err := e.simulate(ctx, population, batch, 2000, 20_000, append(strategies(vigor(nil)), fixed(8))...)
+		small, err := e.simulate(ctx, population, fieldBatch, 2000, 20_000, append(strategies(vigor(nil)), fixed(8))...)
 		if err != nil {
 			return nil, err
 		}
-		large, err := e.simulate(ctx, population, 2*batch, 2000, 20_000, append(strategies(vigor(nil)), fixed(8))...)
+		large, err := e.simulate(ctx, population, 2*fieldBatch, 2000, 20_000, append(strategies(vigor(nil)), fixed(8))...)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range fieldFigures {
-			a, b := f.sim(&small.Strategies[0]), f.sim(&large.Strategies[0])
-			s.Rows = append(s.Rows, compared(Row{
-				ID:     population + "." + f.name,
-				Claim:  fmt.Sprintf("%s of finite batches converges to the mean field: %s", f.name, population),
-				Method: fmt.Sprintf("Monte Carlo at B = %d and %d, extrapolated; exact mean field", batch, 2*batch),
-				Note:   fmt.Sprintf("B = %d: %.5f, B = %d: %.5f", batch, a.Mean, 2*batch, b.Mean),
-			}, 2*b.Mean-a.Mean, math.Hypot(2*b.SE, a.SE), f.mean(p)))
+			row := f.extrapolate(population, small, large, p)
+			row.ID = population + "." + f.name
+			s.Rows = append(s.Rows, row)
 		}
 		if population == popTP15 {
 			s.Curves = append(s.Curves, outcomeCurves("VIGOR", &large.Strategies[0])...)
@@ -121,6 +118,17 @@ func meanField(ctx context.Context, e *env) (*Section, error) {
 		}
 	}
 	return s, nil
+}
+
+// extrapolate compares the figure of the first strategy at fieldBatch prompts
+// and at twice as many with the mean field.
+func (f fieldFigure) extrapolate(population string, small, large *sim.Result, p *predicted) Row {
+	a, b := f.sim(&small.Strategies[0]), f.sim(&large.Strategies[0])
+	return extrapolated(Row{
+		Claim:  fmt.Sprintf("%s of finite batches converges to the mean field: %s", f.name, population),
+		Method: fmt.Sprintf("Monte Carlo at B = %d and %d, extrapolated; exact mean field", fieldBatch, 2*fieldBatch),
+		Note:   fmt.Sprintf("B = %d: %.5f, B = %d: %.5f", fieldBatch, a.Mean, 2*fieldBatch, b.Mean),
+	}, a, b, f.mean(p))
 }
 
 // randomControl selects at random on the same schedule: eta is exactly 1,
@@ -225,15 +233,20 @@ func enumerateCase(c enumerated) (*enumerate.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var atoms []enumerate.Atom
-	for _, a := range l.Atoms() {
-		atoms = append(atoms, enumerate.Atom{P: a.P, W: a.W})
-	}
-	draws, err := enumerate.Draws(c.batch, atoms...)
+	draws, err := tinyBatches(l, c.batch)
 	if err != nil {
 		return nil, err
 	}
 	return enumerate.VigorEnumerate(draws, c.plan, enumerate.Options{Frontier: frontier})
+}
+
+// tinyBatches hands the atoms of a law to the enumeration.
+func tinyBatches(l distributions.Law, batch int) (enumerate.Population, error) {
+	var atoms []enumerate.Atom
+	for _, a := range l.Atoms() {
+		atoms = append(atoms, enumerate.Atom{P: a.P, W: a.W})
+	}
+	return enumerate.Draws(batch, atoms...)
 }
 
 // fixedEnumeration compares the mean field of fixed groups, which do not
@@ -244,11 +257,7 @@ func fixedEnumeration(context.Context, *env) (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	var atoms []enumerate.Atom
-	for _, a := range l.Atoms() {
-		atoms = append(atoms, enumerate.Atom{P: a.P, W: a.W})
-	}
-	draws, err := enumerate.Draws(2, atoms...)
+	draws, err := tinyBatches(l, 2)
 	if err != nil {
 		return nil, err
 	}

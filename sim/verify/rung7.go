@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,7 +98,7 @@ func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]
 		ID: "gain", Kind: Claim,
 		Claim:    "VIGOR finds more reward variance per rollout than fixed groups on " + t.Name,
 		Method:   fmt.Sprintf("replay with replacement, %d prompts, intervals over %d samples of prompts", len(t.Rows), boot.Resamples),
-		Estimate: number(eta.Mean), Reference: number(1), Interval: &interval,
+		Estimate: number(eta.Mean), SE: number(eta.SE), Reference: number(1), Interval: &interval,
 		Test: "95 % percentile bootstrap over prompts; the claim is that eta is above 1",
 		Note: p.String(),
 	}
@@ -117,21 +116,21 @@ func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]
 		ID: "perfect", Claim: "perfect selection foretells the gain on " + t.Name,
 		Method: "the same replay beside perfect selection on the table's law",
 	}, eta.Mean, p.Perfect)
-	foretold.Interval = &interval
-	curve := Curve{Figure: FigureReplay, Family: filepath.Base(t.Name), Kind: MonteCarlo,
-		Points: []Point{{Y: eta.Mean, Low: interval[0], High: interval[1]}}}
+	foretold.Test = fmt.Sprintf("the replay's mean, without regard to its error: holds within d up to d = %g, relative", closeBy)
+	foretold.SE, foretold.Interval = number(eta.SE), &interval
+	curve := Curve{
+		Figure: FigureReplay, Family: filepath.Base(t.Name), Kind: MonteCarlo,
+		Points: []Point{{Y: eta.Mean, Low: interval[0], High: interval[1]}},
+	}
 	return []Row{gain, foretold}, curve, nil
 }
 
 // tableMeanField checks the engine against the mean field of the table's law,
 // as rung 4 does for synthetic populations.
 func (e *env) tableMeanField(ctx context.Context, t *table.Table, l distributions.Law, p *predicted) ([]Row, error) {
-	const batch = 512
 	var results [2]*sim.Result
-	for k, b := range []int{batch, 2 * batch} {
-		r, err := sim.Run(ctx, e.config("law of "+filepath.Base(t.Name), 1000, 10_000), func() (rollout.TruthSource, error) {
-			return source.NewSynthetic(l, nil, b)
-		}, strategies(vigor(nil)))
+	for k, batch := range []int{fieldBatch, 2 * fieldBatch} {
+		r, err := e.simulateLaw(ctx, "law of "+filepath.Base(t.Name), l, batch, 1000, 10_000, strategies(vigor(nil))...)
 		if err != nil {
 			return nil, err
 		}
@@ -142,12 +141,9 @@ func (e *env) tableMeanField(ctx context.Context, t *table.Table, l distribution
 		if !slices.Contains(tableFigures, f.name) {
 			continue
 		}
-		a, b := f.sim(&results[0].Strategies[0]), f.sim(&results[1].Strategies[0])
-		rows = append(rows, compared(Row{
-			ID:     f.name,
-			Claim:  fmt.Sprintf("%s of finite batches converges to the mean field: the law of %s", f.name, t.Name),
-			Method: fmt.Sprintf("Monte Carlo at B = %d and %d, extrapolated; exact mean field", batch, 2*batch),
-		}, 2*b.Mean-a.Mean, math.Hypot(2*b.SE, a.SE), f.mean(p)))
+		row := f.extrapolate("the law of "+t.Name, results[0], results[1], p)
+		row.ID = f.name
+		rows = append(rows, row)
 	}
 	return rows, nil
 }

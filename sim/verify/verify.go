@@ -133,6 +133,13 @@ type Config struct {
 	Progress func(study string, done, total int)
 }
 
+// Validate reports names in Only that nothing on the ladder has, before
+// anything runs.
+func (c *Config) Validate() error {
+	_, err := choose(ladder(c), c.Only)
+	return err
+}
+
 // A study is the unit of selection, saving and resumption: it fills a section
 // from one set of runs.
 type study struct {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"vigorlab/distributions/table"
+	"vigorlab/sim"
 )
 
 // TestHolm works Holm's procedure by hand: level 0.05, a family of five, of
@@ -47,6 +48,25 @@ func TestCompared(t *testing.T) {
 	}
 	if p := *compared(Row{}, 1.1, 0, 1).P; p != 0 {
 		t.Errorf("different without noise: p = %v, want 0", p)
+	}
+}
+
+// TestNoNumberAgreesWithNothing: NaN must not pass for an agreement.
+func TestNoNumberAgreesWithNothing(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range [][3]float64{{nan, 0.1, 1}, {1.1, nan, 1}, {1.1, 0.1, nan}} {
+		if p := *compared(Row{}, c[0], c[1], c[2]).P; p != 0 {
+			t.Errorf("%v ± %v beside %v: p = %v, want 0", c[0], c[1], c[2], p)
+		}
+	}
+}
+
+// TestExtrapolated: f(B) = 3 + 10/B at 100 and 200 gives 3 with the error
+// hypot(2*0.03, 0.08) = 0.1.
+func TestExtrapolated(t *testing.T) {
+	row := extrapolated(Row{}, sim.Estimate{Mean: 3.1, SE: 0.08}, sim.Estimate{Mean: 3.05, SE: 0.03}, 3)
+	if math.Abs(*row.Estimate-3) > 1e-12 || math.Abs(*row.SE-0.1) > 1e-12 || *row.P != 1 {
+		t.Errorf("%v ± %v, p = %v, want 3 ± 0.1, 1", *row.Estimate, *row.SE, *row.P)
 	}
 }
 
@@ -113,7 +133,7 @@ func TestLadder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range r.Wrong() {
-		t.Errorf("%s: our own check fails: %v ± %v, want %v", row.ID, *row.Estimate, *row.SE, *row.Reference)
+		t.Errorf("%s: our own check fails: %v, want %v; %s", row.ID, *row.Estimate, *row.Reference, row.Note)
 	}
 	checkFamily(t, r)
 	checkVerdicts(t, r)
