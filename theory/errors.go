@@ -9,8 +9,11 @@ import (
 	"vigorlab/sim/schedule"
 )
 
-// groupRange is the range of group sizes that can be built.
-var groupRange = fmt.Sprintf("[1, %d]", schedule.MaxGroup)
+// The ranges of group sizes that can be built, and of rounds.
+var (
+	groupRange  = fmt.Sprintf("[1, %d]", schedule.MaxGroup)
+	roundsRange = fmt.Sprintf("[1, %d]", schedule.MaxRounds)
+)
 
 // outside is the error for a parameter outside its allowed range.
 func outside(field string, value any, want string) error {
@@ -31,7 +34,7 @@ func checkSchedule(alpha, gamma float64, rounds int) error {
 	return errors.Join(
 		unless(alpha > 0 && alpha < 1, outside("alpha", alpha, "(0, 1)")),
 		unless(gamma > 0 && gamma <= math.MaxFloat64, outside("gamma", gamma, "(0, Inf)")),
-		unless(rounds >= 1, outside("rounds", rounds, "a whole number >= 1")),
+		unless(rounds >= 1 && rounds <= schedule.MaxRounds, outside("rounds", rounds, roundsRange)),
 	)
 }
 

@@ -130,7 +130,7 @@ func IdentityFactor(g Group) float64 { return GroupSigma(g.G, g.S) / 2 }
 
 // OneLogitGradient returns E||grad L|| = E[sigma_G]/2 of GRPO (ddof 0, delta 0)
 // on one logit (OWN; theory.md, section 2): p(1-p) at G = 2, and
-// sqrt(p(1-p)) as G grows. g >= 1, p in [0, 1].
+// sqrt(p(1-p)) as G grows. g in [1, schedule.MaxGroup], p in [0, 1].
 func OneLogitGradient(g int, p float64) (float64, error) {
 	sigma, err := MeanSigma(g, p)
 	return sigma / 2, err

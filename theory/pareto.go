@@ -53,9 +53,9 @@ func Speedup(eta, exponent float64) float64 {
 //	a < 1, b < 1: eta -> (1-a)/(1-b)
 //
 // and eta -> 1 as kappa -> Inf. Domain: kappa > 1 (below, u has no mean), alpha
-// in (0, 1), gamma > 0, rounds >= 1; other values, and a result beyond float64,
-// are errors. The relative error is about rounds * 1e-16 * max(1, |ln alpha|):
-// nothing cancels near a = 1 or b = 1.
+// in (0, 1), gamma > 0, rounds in [1, schedule.MaxRounds]; other values, and a
+// result beyond float64, are errors. The relative error is about
+// rounds * 1e-16 * max(1, |ln alpha|): nothing cancels near a = 1 or b = 1.
 func EtaPareto(kappa, alpha, gamma float64, rounds int) (float64, error) {
 	err := errors.Join(
 		unless(kappa > 1, outside("kappa", kappa, "(1, Inf): at or below 1 the reward variance has no mean")),

@@ -16,7 +16,8 @@ import (
 //
 // where TopU(q) is the part of E[u] that the top share q holds, atoms split in
 // proportion. The update uses every group. Its accuracy is that of the law's
-// TopU. Domain: 0 < E[u] < Inf; alpha in (0, 1), gamma > 0, rounds >= 1.
+// TopU. Domain: 0 < E[u] < Inf; alpha in (0, 1), gamma > 0, rounds in
+// [1, schedule.MaxRounds].
 func EtaPerfect(law distributions.VarianceLaw, alpha, gamma float64, rounds int) (float64, error) {
 	if err := errors.Join(checkMean(law), checkSchedule(alpha, gamma, rounds)); err != nil {
 		return math.NaN(), err

@@ -3,6 +3,8 @@ package theory
 import (
 	"errors"
 	"math"
+
+	"vigorlab/sim/schedule"
 )
 
 // GroupSigma returns the within-group standard deviation (ddof 0, signed
@@ -13,12 +15,12 @@ func GroupSigma(g, s int) float64 {
 }
 
 // MeanSigma returns E[sigma_g], the expected within-group standard deviation
-// (ddof 0, signed coding) of g >= 1 rollouts at success probability p in
-// [0, 1]. It is 0 at g = 1, p = 0 and p = 1, 2p(1-p) at g = 2, and tends to
+// (ddof 0, signed coding) of g rollouts, g in [1, schedule.MaxGroup], at
+// success probability p in [0, 1]. It is 0 at g = 1, p = 0 and p = 1, 2p(1-p) at g = 2, and tends to
 // sqrt(4p(1-p)) as g grows.
 func MeanSigma(g int, p float64) (float64, error) {
 	err := errors.Join(
-		unless(g >= 1, outside("group", g, "a whole number >= 1")),
+		unless(g >= 1 && g <= schedule.MaxGroup, outside("group", g, groupRange)),
 		unless(p >= 0 && p <= 1, outside("p", p, "[0, 1]")),
 	)
 	if err != nil {
