@@ -72,6 +72,16 @@ func predict(population string, l distributions.Law, v schedule.Vigor) (*predict
 	return p, nil
 }
 
+// predictDefault is predict for a population of the ladder and the default
+// schedule.
+func predictDefault(population string) (*predicted, error) {
+	l, err := rewarding(population)
+	if err != nil {
+		return nil, err
+	}
+	return predict(population, l, vigor(nil))
+}
+
 // String prints the prediction for a note.
 func (p Prediction) String() string {
 	var parts []string

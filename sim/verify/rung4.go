@@ -33,11 +33,7 @@ var fieldPopulations = []string{popTP15, popBeta13, popUniform, popBeta55, popSu
 func noisy(context.Context, *env) (*Section, error) {
 	s := &Section{}
 	for _, population := range fieldPopulations {
-		l, err := rewarding(population)
-		if err != nil {
-			return nil, err
-		}
-		p, err := predict(population, l, vigor(nil))
+		p, err := predictDefault(population)
 		if err != nil {
 			return nil, err
 		}
@@ -90,11 +86,7 @@ const fieldBatch = 512
 func meanField(ctx context.Context, e *env) (*Section, error) {
 	s := &Section{}
 	for _, population := range fieldPopulations {
-		l, err := rewarding(population)
-		if err != nil {
-			return nil, err
-		}
-		p, err := predict(population, l, vigor(nil))
+		p, err := predictDefault(population)
 		if err != nil {
 			return nil, err
 		}
@@ -292,11 +284,7 @@ func fixedEnumeration(context.Context, *env) (*Section, error) {
 func promptMean(context.Context, *env) (*Section, error) {
 	s := &Section{}
 	for _, population := range []string{popTP15, popBeta13, popUniform} {
-		l, err := rewarding(population)
-		if err != nil {
-			return nil, err
-		}
-		p, err := predict(population, l, vigor(nil))
+		p, err := predictDefault(population)
 		if err != nil {
 			return nil, err
 		}
@@ -316,11 +304,7 @@ func promptMean(context.Context, *env) (*Section, error) {
 // screening asks whether two rollouts can screen with the published error.
 func screening(context.Context, *env) (*Section, error) {
 	const published = 0.079
-	l, err := rewarding(popTP15)
-	if err != nil {
-		return nil, err
-	}
-	p, err := predict(popTP15, l, vigor(nil))
+	p, err := predictDefault(popTP15)
 	if err != nil {
 		return nil, err
 	}
