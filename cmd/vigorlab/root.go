@@ -25,7 +25,30 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := unknownCommand(root, args); err != nil {
 		return exitCode(stderr, err)
 	}
-	return exitCode(stderr, root.ExecuteContext(ctx))
+	help := &helpWriter{w: stdout}
+	root.SetOut(help)
+	err := root.ExecuteContext(ctx)
+	if help.err != nil {
+		err = help.err
+	}
+	return exitCode(stderr, err)
+}
+
+// A helpWriter is standard output for cobra, which prints help without looking
+// at errors: the first one stays.
+type helpWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (h *helpWriter) Write(text []byte) (int, error) {
+	if h.err == nil {
+		h.err = write(h.w, text)
+	}
+	if h.err != nil {
+		return 0, h.err
+	}
+	return len(text), nil
 }
 
 // newRoot builds the command tree.
@@ -47,7 +70,6 @@ u = 4p(1-p) of a prompt with success probability p.`,
 			return usagef(helpHint(cmd), "no command given, want one of %s", strings.Join(commandNames(cmd), ", "))
 		},
 	}
-	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("vigorlab {{.Version}}\n")
