@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/output"
@@ -96,21 +95,11 @@ func (l *ladder) rows() []ladderRow {
 	return rows
 }
 
-// rungs returns the rungs that were climbed, in order.
-func (l *ladder) rungs() []int {
-	var rungs []int
-	for _, r := range l.Rows() {
-		rungs = append(rungs, r.Rung)
-	}
-	slices.Sort(rungs)
-	return slices.Compact(rungs)
-}
-
 // text prints the ladder for a terminal: every claim, checks of our own in
 // sum unless they fail.
 func (l *ladder) text(t *output.Text) {
 	t.Command(l.reproduce)
-	for _, rung := range l.rungs() {
+	for _, rung := range report.Rungs(l.Rows()) {
 		t.Heading(fmt.Sprintf("Rung %d: %s", rung, report.RungTitle(rung)))
 		l.rungText(t, rung)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"vigorlab/cmd/vigorlab/internal/report"
 	"vigorlab/plots"
 	"vigorlab/sim/verify"
 	"vigorlab/theory"
@@ -20,7 +21,7 @@ func (l *ladder) drawings() ([]drawing, map[int][]string, error) {
 		g.add(name, draw)
 		byRung[rung] = append(byRung[rung], name)
 	}
-	for _, rung := range l.rungs() {
+	for _, rung := range report.Rungs(l.Rows()) {
 		curves := l.curves(rung)
 		for _, kind := range []string{
 			verify.FigureGradient, verify.FigureEtaShape, verify.FigureSpeedup,

@@ -1,7 +1,6 @@
 // Command vigorlab checks theorems about rollout allocation and the methods
-// that they describe, on synthetic prompts, on recorded outcomes and against a
-// live model. This package holds flags, calls and printing; it refuses to
-// compute.
+// that they describe, on synthetic prompts and on recorded outcomes. This package
+// holds flags, calls and printing; it refuses to compute.
 package main
 
 import (

@@ -83,13 +83,14 @@ func Ladder(r *verify.Report, reproduce string, figures map[int][]string) []byte
 	b.WriteString("Figures are under signed coding: rewards in {-1, +1}, u = 4p(1-p).\n")
 	conclusions(&b, rows)
 	predictions(&b, r)
-	for _, rung := range rungsOf(rows) {
+	for _, rung := range Rungs(rows) {
 		section(&b, rung, rows, figures[rung])
 	}
 	return b.Bytes()
 }
 
-func rungsOf(rows []verify.Row) []int {
+// Rungs returns the rungs that have rows, in order.
+func Rungs(rows []verify.Row) []int {
 	var rungs []int
 	for _, r := range rows {
 		rungs = append(rungs, r.Rung)
