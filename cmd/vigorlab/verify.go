@@ -45,13 +45,18 @@ report.md, and goes on where an interrupted run stopped.`,
 
   # the outcomes of a real training run
   vigorlab verify --quick --only 7 --table outcomes.csv`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("only") && len(f.only) == 0 {
+				f.addf("--only is empty, want rungs or studies such as 2 or 4.screening")
+			}
+			return f.run(cmd.Context(), a)
+		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.quick, "quick", false, "fewer replicates: the whole ladder in under a minute")
 	flags.StringSliceVar(&f.only, "only", nil, "only these rungs or studies, `ID`s such as 2 or 4.screening")
 	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes for rung 7, a CSV `FILE`, repeatable")
-	flags.StringVar(&f.live, "live", "", "a rollout run `DIR` for rung 8, which cannot be read yet")
+	flags.Var(&textFlag{&f.live, "live", "a directory", &f.faults}, "live", "a rollout run `DIR` for rung 8, which cannot be read yet")
 	f.register(flags)
 	return cmd
 }
@@ -181,7 +186,7 @@ func (l *ladder) save(ctx context.Context, d *rundir.Dir) error {
 
 // saveTables writes a table a rung.
 func (l *ladder) saveTables(d *rundir.Dir) error {
-	for _, rung := range l.rungs() {
+	for _, rung := range report.Rungs(l.Rows()) {
 		var rows []ladderRow
 		for _, row := range l.rows() {
 			if row.Rung == int64(rung) {
