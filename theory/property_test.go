@@ -10,14 +10,20 @@ import (
 	"vigorlab/sim/schedule"
 )
 
-// drawLaw draws a law of one of the kinds, corners included.
+// drawLaw draws a law of any kind, corners included.
 func drawLaw(t *rapid.T) distributions.Law {
 	positive := rapid.Float64Range(0.02, 5)
-	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	switch rapid.IntRange(0, 4).Draw(t, "kind") {
 	case 0:
 		return must(distributions.NewBeta(positive.Draw(t, "a"), positive.Draw(t, "b")))
 	case 1:
 		return must(distributions.NewSpikedBeta(0.3, 0.2, positive.Draw(t, "a"), positive.Draw(t, "b")))
+	case 2:
+		low := rapid.Float64Range(0.01, 0.9).Draw(t, "min")
+		return must(distributions.NewParetoSuccess(positive.Draw(t, "shape"), low, rapid.Float64Range(low+0.05, 1).Draw(t, "max")))
+	case 3:
+		body := must(distributions.NewBeta(positive.Draw(t, "a"), positive.Draw(t, "b")))
+		return must(distributions.NewMixture([]float64{0.3, 0.7}, []distributions.Law{body, drawQuickLaw(t)}))
 	}
 	return drawQuickLaw(t)
 }
