@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"vigorlab/cmd/vigorlab/internal/rundir"
@@ -18,20 +19,42 @@ type drawing struct {
 	figure plots.Figure
 }
 
-// saveDrawings writes every figure in every format into figures/.
-func saveDrawings(d *rundir.Dir, drawings []drawing) error {
+// saveRun writes the results and figures of a one-shot run into its directory,
+// if there is one, and returns what the figures do not show.
+func saveRun[R any](ctx context.Context, d *rundir.Dir, r func() result[R], draw func() ([]drawing, error)) (notes []string, err error) {
+	if d == nil {
+		return nil, nil
+	}
+	return await(ctx, func() ([]string, error) {
+		drawings, err := draw()
+		if err != nil {
+			return nil, err
+		}
+		if err := r().save(d); err != nil {
+			return nil, err
+		}
+		return saveDrawings(d, drawings)
+	})
+}
+
+// saveDrawings writes every figure in every format into figures/, and returns
+// what they do not show.
+func saveDrawings(d *rundir.Dir, drawings []drawing) (notes []string, err error) {
 	for _, g := range drawings {
 		for _, format := range plots.Formats() {
 			content, err := plots.Render(g.figure, format, plots.OneColumn)
 			if err != nil {
-				return fmt.Errorf("figure %s: %w", g.name, err)
+				return nil, fmt.Errorf("figure %s: %w", g.name, err)
 			}
 			if err := d.Write("figures/"+g.name+"."+format, content); err != nil {
-				return err
+				return nil, err
 			}
 		}
+		for _, note := range g.figure.Notes() {
+			notes = append(notes, fmt.Sprintf("figure %s: %s", g.name, note))
+		}
 	}
-	return nil
+	return notes, nil
 }
 
 // drawings returns the figures of a comparison: who gets the rollouts, group

@@ -121,16 +121,19 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 		warnings: append(f.fewRollouts(t), singlePrompts(strategies, size)...),
 	}
 	f.warn(a, c.warnings)
+	var notes []string // what figures do not show
 	err = f.oneShot(record, func(d *rundir.Dir) error {
 		c.Result, err = await(ctx, func() (*sim.Result, error) { return f.replay(ctx, a, t, strategies) })
 		if err != nil {
 			return f.input(err, "--table "+t.Name)
 		}
-		return c.save(ctx, d)
+		notes, err = saveRun(ctx, d, c.result, c.drawings)
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	f.warn(a, notes)
 	return c.result().print(a, f.format)
 }
 

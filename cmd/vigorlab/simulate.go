@@ -132,6 +132,7 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 		warnings: singlePrompts(strategies, f.batch),
 	}
 	f.warn(a, c.warnings)
+	var notes []string // what figures do not show
 	err = f.oneShot(record, func(d *rundir.Dir) error {
 		bar := progress.New(a.stderr, f.quiet)
 		defer bar.Close()
@@ -144,11 +145,13 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 		if err := f.emit(ctx, population, strategies); err != nil {
 			return err
 		}
-		return c.save(ctx, d)
+		notes, err = saveRun(ctx, d, c.result, c.drawings)
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	f.warn(a, notes)
 	return c.result().print(a, f.format)
 }
 
@@ -254,19 +257,4 @@ func (f *comparing) input(err error, subject string) error {
 	}
 	f.add(subject, err)
 	return f.err()
-}
-
-// save writes the results and figures into the run directory, if there is one.
-func (c *comparison) save(ctx context.Context, d *rundir.Dir) error {
-	if d == nil {
-		return nil
-	}
-	_, err := await(ctx, func() (struct{}, error) {
-		drawings, err := c.drawings()
-		if err != nil {
-			return struct{}{}, err
-		}
-		return struct{}{}, errors.Join(c.result().save(d), saveDrawings(d, drawings))
-	})
-	return err
 }

@@ -82,16 +82,19 @@ func (f *theoryFlags) run(ctx context.Context, a *app) error {
 		warnings: singlePrompt(input.Vigor, f.batch),
 	}
 	f.warn(a, p.warnings)
+	var notes []string // what figures do not show
 	err = f.oneShot(record, func(d *rundir.Dir) error {
 		p.Prediction, err = await(ctx, func() (*theory.Prediction, error) { return theory.Predict(input) })
 		if err != nil {
 			return err
 		}
-		return p.save(ctx, d)
+		notes, err = saveRun(ctx, d, p.result, p.drawings)
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	f.warn(a, notes)
 	return p.result().print(a, f.format)
 }
 
@@ -454,21 +457,6 @@ func (p *prediction) absent() []string {
 		order[i] = strings.Join(list, " and ") + ": " + why
 	}
 	return order
-}
-
-// save writes the results and figures into the run directory, if there is one.
-func (p *prediction) save(ctx context.Context, d *rundir.Dir) error {
-	if d == nil {
-		return nil
-	}
-	_, err := await(ctx, func() (struct{}, error) {
-		drawings, err := p.drawings()
-		if err != nil {
-			return struct{}{}, err
-		}
-		return struct{}{}, errors.Join(p.result().save(d), saveDrawings(d, drawings))
-	})
-	return err
 }
 
 // roundsDrawn is the number of rounds up to which the figure follows eta.

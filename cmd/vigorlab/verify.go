@@ -84,17 +84,20 @@ func (f *verifyFlags) run(ctx context.Context, a *app) error {
 	defer bar.Close()
 	cfg.Progress = bar.Show
 	l := &ladder{reproduce: line.String()}
+	var notes []string // what figures do not show
 	if err := f.long(record, func(d *rundir.Dir) error {
 		keepSections(&cfg, d)
 		l.Report, err = await(ctx, func() (*verify.Report, error) { return verify.Run(ctx, cfg) })
 		if err != nil {
 			return err
 		}
-		return l.save(ctx, d)
+		notes, err = l.save(ctx, d)
+		return err
 	}); err != nil {
 		return err
 	}
 	bar.Close()
+	f.warn(a, notes)
 	return errors.Join(l.result().print(a, f.format), l.wrong())
 }
 
@@ -166,22 +169,25 @@ func (l *ladder) wrong() error {
 }
 
 // save writes results, figures, a table a rung and report.md into the run
-// directory, if there is one.
-func (l *ladder) save(ctx context.Context, d *rundir.Dir) error {
+// directory, if there is one, and returns what the figures do not show.
+func (l *ladder) save(ctx context.Context, d *rundir.Dir) (notes []string, err error) {
 	if d == nil {
-		return nil
+		return nil, nil
 	}
-	_, err := await(ctx, func() (struct{}, error) {
+	return await(ctx, func() ([]string, error) {
 		drawings, figures, err := l.drawings()
 		if err != nil {
-			return struct{}{}, err
+			return nil, err
 		}
-		if err := errors.Join(l.result().save(d), saveDrawings(d, drawings), l.saveTables(d)); err != nil {
-			return struct{}{}, err
+		if err := errors.Join(l.result().save(d), l.saveTables(d)); err != nil {
+			return nil, err
 		}
-		return struct{}{}, d.Write("report.md", report.Ladder(l.Report, l.reproduce, figures))
+		notes, err := saveDrawings(d, drawings)
+		if err != nil {
+			return nil, err
+		}
+		return notes, d.Write("report.md", report.Ladder(l.Report, l.reproduce, figures))
 	})
-	return err
 }
 
 // saveTables writes a table a rung.
