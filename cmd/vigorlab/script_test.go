@@ -76,8 +76,8 @@ func condition(shared string) func(string) (bool, error) {
 		default:
 			return false, fmt.Errorf("unknown condition %q", name)
 		}
-		if !ok && os.Getenv("VIGORLAB_NO_SKIP") == "1" {
-			return false, fmt.Errorf("%s is not here, and VIGORLAB_NO_SKIP=1 forbids skipping", name)
+		if !ok && os.Getenv("VIGORLAB_NO_SKIP") != "" {
+			return false, fmt.Errorf("%s is not here, and VIGORLAB_NO_SKIP forbids skipping", name)
 		}
 		return ok, nil
 	}
