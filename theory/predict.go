@@ -59,6 +59,7 @@ type Prediction struct {
 	SignalPromptMean   Pair
 
 	Screening []ScreeningNumbers // one entry a cut
+	Rounds    []Stop             // the figures after every round; nil for fixed groups, without a mean field and beyond MaxStops rounds
 	Field     *MeanField         // behind these figures; nil where there is none
 }
 
@@ -90,6 +91,10 @@ type ScreeningNumbers struct {
 	FalseNegativeCumulative Number
 }
 
+// MaxStops is the largest number of rounds that Predict follows one by one: it
+// costs a mean field a round.
+const MaxStops = 32
+
 // Predict collects what theory says. A figure that does not exist carries its
 // reason; an input that makes no sense is an error.
 func Predict(in Input) (*Prediction, error) {
@@ -103,6 +108,12 @@ func Predict(in Input) (*Prediction, error) {
 		p.Eta = in.vigorEtas()
 	}
 	in.addField(p)
+	if in.Vigor != nil && p.Field != nil && in.Vigor.Rounds <= MaxStops {
+		var err error
+		if p.Rounds, err = RoundByRound(in.Law, *in.Vigor, in.Frontier, in.Nodes); err != nil {
+			return nil, err
+		}
+	}
 	for _, e := range Exponents() {
 		p.Speedup = append(p.Speedup, Speedups{e, p.Eta.speedup(e.Value)})
 	}
