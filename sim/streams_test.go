@@ -1,0 +1,114 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/strategy"
+	"vigorlab/sim/stream"
+)
+
+// A spy is a fixed group under another name that notes the first number of
+// its stream in every batch, and whether it was told the truth.
+type spy struct {
+	*strategy.Fixed
+	name  string
+	drawn *[]uint64
+	told  *bool
+}
+
+func (s spy) Spec() string { return s.name }
+
+func (s spy) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
+	if b.Round == 0 {
+		*s.drawn = append(*s.drawn, r.Uint64())
+	}
+	return s.Fixed.Next(b, ask, r)
+}
+
+func (s spy) SeeTruth([]float64) { *s.told = true }
+
+// A keySource notes the keys of its batches.
+type keySource struct {
+	rollout.TruthSource
+	keys *[]stream.Key
+}
+
+func (s keySource) Reset(key stream.Key) (int, error) {
+	*s.keys = append(*s.keys, key)
+	return s.TruthSource.Reset(key)
+}
+
+// observe runs spies of the given names on three batches and returns the keys
+// of these and the first number of each spy's stream in each.
+func observe(t *testing.T, seed uint64, population string, batch int, names ...string) ([]stream.Key, map[string][]uint64) {
+	t.Helper()
+	group, err := strategy.NewFixed(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []stream.Key
+	var told bool
+	drawn := map[string][]uint64{}
+	var spies []NewStrategy
+	first := make([][]uint64, len(names))
+	for i, name := range names {
+		spies = append(spies, func() (strategy.Strategy, error) { return spy{group, name, &first[i], &told}, nil })
+	}
+	cfg := config(population, 3)
+	cfg.Seed, cfg.Workers = seed, 1
+	inner := synthetic(t, "uniform", batch)
+	_, err = Run(context.Background(), cfg, func() (rollout.TruthSource, error) {
+		s, err := inner()
+		return keySource{s, &keys}, err
+	}, spies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told {
+		t.Error("a strategy is told the truth that its capabilities do not ask for")
+	}
+	for i, name := range names {
+		drawn[name] = first[i]
+	}
+	return keys[1:], drawn // the first Reset asks for the size
+}
+
+// TestStreams: prompts depend on seed, population, batch and replicate, all
+// that strategies draw depends on the strategy too, and neither depends on the
+// strategies beside it. No two streams that must be independent are equal.
+func TestStreams(t *testing.T) {
+	baseKeys, baseDrawn := observe(t, 1, "p", 4, "a", "b")
+	keys, drawn := observe(t, 1, "p", 4, "b")
+	if !slices.Equal(keys, baseKeys) || !slices.Equal(drawn["b"], baseDrawn["b"]) {
+		t.Error("a strategy meets other prompts or draws alone than beside another")
+	}
+	seen := map[uint64]bool{}
+	distinct := func(what string, numbers ...uint64) {
+		for _, x := range numbers {
+			if seen[x] {
+				t.Errorf("%s: a stream that another use has", what)
+			}
+			seen[x] = true
+		}
+	}
+	for _, c := range []struct {
+		what       string
+		seed       uint64
+		population string
+		batch      int
+	}{{"base", 1, "p", 4}, {"seed", 2, "p", 4}, {"population", 1, "q", 4}, {"batch", 1, "p", 5}} {
+		keys, drawn := observe(t, c.seed, c.population, c.batch, "a", "b")
+		if len(keys) != 3 {
+			t.Fatalf("%s: %d batches, want 3", c.what, len(keys))
+		}
+		distinct(c.what, drawn["a"]...)
+		distinct(c.what, drawn["b"]...)
+		for _, k := range keys {
+			distinct(c.what, uint64(k), stream.NewGenerator(k.Named("difficulty")).Uint64())
+		}
+	}
+}
