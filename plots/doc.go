@@ -1,4 +1,5 @@
 // Package plots draws finished numbers: one function a figure kind takes a
-// struct of points with intervals and returns a Figure, which Save writes as
-// PDF, SVG and PNG. It refuses computing and imports no package of this module.
+// struct of points with intervals and returns a Figure, which Render turns into
+// PDF, SVG and PNG. It refuses computing and files, and imports no package of
+// this module.
 package plots

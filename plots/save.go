@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -17,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// The formats of Save and Render.
+// The formats of Render.
 const (
 	PDF = "pdf" // vector, with subset fonts
 	SVG = "svg" // names its font with stand-ins of the same widths
@@ -29,32 +26,8 @@ func Formats() []string { return []string{PDF, SVG, PNG} }
 
 const dpi = 300
 
-// Save writes the figure to dir/name.pdf, .svg and so on, formats as asked. The
-// directory must exist. A file appears under its name only when it is complete;
-// no format is written if one cannot be drawn. The bytes depend on the figure,
-// format and width alone.
-func Save(dir, name string, fig Figure, formats []string, width Width) error {
-	if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
-		return fmt.Errorf("plots: figure name = %q, want a file name", name)
-	}
-	drawn := make([][]byte, len(formats))
-	for i, format := range formats {
-		var err error
-		if drawn[i], err = Render(fig, format, width); err != nil {
-			return err
-		}
-	}
-	for i, format := range formats {
-		write := func(w io.Writer) error { _, err := w.Write(drawn[i]); return err }
-		if err := replace(filepath.Join(dir, name+"."+format), write); err != nil {
-			return fmt.Errorf("plots: %w", err)
-		}
-	}
-	return nil
-}
-
 // Render returns the bytes of the figure in a format, at a width in [2, 20]
-// inches.
+// inches. They depend on the figure, format and width alone.
 func Render(fig Figure, format string, width Width) ([]byte, error) {
 	if len(fig.panels) == 0 {
 		return nil, errors.New("plots: the figure is empty")
@@ -72,23 +45,6 @@ func Render(fig Figure, format string, width Width) ([]byte, error) {
 		return renderPNG(fig, w, h)
 	}
 	return nil, fmt.Errorf("plots: format = %q, want one of %s", format, strings.Join(Formats(), ", "))
-}
-
-// replace writes a file under a temporary name in the same directory and renames
-// it, so that a full disk leaves nothing new under the name.
-func replace(path string, write func(io.Writer) error) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(tmp), tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
 }
 
 // renderSVG draws through gonum, and names stand-ins for the font that have its

@@ -17,7 +17,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -365,80 +364,23 @@ func TestAspect(t *testing.T) {
 	}
 }
 
-func TestSave(t *testing.T) {
-	dir := t.TempDir()
-	f := samples()["screening"]
-	if err := Save(dir, "screening", f, Formats(), TwoColumn); err != nil {
-		t.Fatal(err)
-	}
-	for _, format := range Formats() {
-		got, err := os.ReadFile(filepath.Join(dir, "screening."+format))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want, _ := Render(f, format, TwoColumn); !bytes.Equal(got, want) {
-			t.Errorf("%s: the file is not what Render returns", format)
-		}
-	}
-	files, _ := os.ReadDir(dir)
-	if len(files) != len(Formats()) {
-		t.Errorf("%d files, want %d: temporary ones are left", len(files), len(Formats()))
-	}
-}
-
-func TestSaveErrors(t *testing.T) {
+func TestRenderErrors(t *testing.T) {
 	f := samples()["screening"]
 	for _, c := range []struct {
-		name, dir, figure string
-		f                 Figure
-		formats           []string
-		width             Width
-		want              string
+		name, format string
+		f            Figure
+		width        Width
+		want         string
 	}{
-		{"format", "", "a", f, []string{PDF, "jpg"}, OneColumn, `format = "jpg", want one of pdf, svg, png`},
-		{"path as name", "", "a/b", f, []string{PDF}, OneColumn, `figure name = "a/b"`},
-		{"parent as name", "", "..", f, []string{PDF}, OneColumn, `figure name = ".."`},
-		{"no name", "", "", f, []string{PDF}, OneColumn, `figure name = ""`},
-		{"width NaN", "", "a", f, []string{PDF}, Width(math.NaN()), "width = NaN, want [2, 20] inches"},
-		{"width 0", "", "a", f, []string{PDF}, 0, "width = 0, want [2, 20] inches"},
-		{"width 21", "", "a", f, []string{PDF}, 21, "width = 21, want [2, 20] inches"},
-		{"empty figure", "", "a", Figure{}, []string{PDF}, OneColumn, "the figure is empty"},
-		{"no directory", "absent", "a", f, []string{PDF}, OneColumn, "no such file or directory"},
+		{"format", "jpg", f, OneColumn, `format = "jpg", want one of pdf, svg, png`},
+		{"width NaN", PDF, f, Width(math.NaN()), "width = NaN, want [2, 20] inches"},
+		{"width 0", PDF, f, 0, "width = 0, want [2, 20] inches"},
+		{"width 21", PDF, f, 21, "width = 21, want [2, 20] inches"},
+		{"empty figure", PDF, Figure{}, OneColumn, "the figure is empty"},
 	} {
-		dir := t.TempDir()
-		err := Save(filepath.Join(dir, c.dir), c.figure, c.f, c.formats, c.width)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Render(c.f, c.format, c.width); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
-		if files, _ := os.ReadDir(dir); len(files) > 0 {
-			t.Errorf("%s: %v is left behind", c.name, files)
-		}
-	}
-}
-
-// TestFullDisk wants nothing new under the final name, and what was there
-// before untouched.
-func TestFullDisk(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.pdf")
-	full := func(w io.Writer) error {
-		_, err := w.Write([]byte("%PDF half a f"))
-		return errors.Join(err, syscall.ENOSPC)
-	}
-	if err := replace(path, full); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("error %v, want no space left", err)
-	}
-	if files, _ := os.ReadDir(dir); len(files) > 0 {
-		t.Errorf("%v is left behind", files)
-	}
-	if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := replace(path, full); err == nil {
-		t.Error("a full disk is no error")
-	}
-	if got, _ := os.ReadFile(path); string(got) != "old" {
-		t.Errorf("the old file holds %q", got)
 	}
 }
 
