@@ -120,11 +120,12 @@ func TestKeys(t *testing.T) {
 	}{
 		{"theory --population pareto-variance:shape=1.5,min=0.01,max=1", map[string]string{
 			"": "batch coding command eta frontier group_sizes ineffective population progress rollouts_per_prompt " +
-				"schema screening signal signal_prompt_mean speedup strategy version warnings zero_variance_groups",
+				"rounds schema screening signal signal_prompt_mean speedup strategy version warnings zero_variance_groups",
 			"eta": etas, "speedup": "1 1/2 1/3", "speedup.1/3": etas, "speedup.1/2": etas, "speedup.1": etas,
 			"group_sizes.0": "share size", "ineffective": "fixed strategy", "zero_variance_groups": "fixed strategy",
 			"signal": "fixed strategy", "signal_prompt_mean": "fixed strategy",
 			"screening.0": "false_negative false_negative_cumulative false_omission round",
+			"rounds.0":    "eta ineffective progress rollouts_per_prompt round signal signal_prompt_mean zero_variance_groups",
 		}},
 		{"theory --population beta:a=1,b=1 --strategy fixed:g=8", map[string]string{"eta": etas + " reason"}},
 		{"simulate --population uniform:tokens=10 --batch 16 --replicates 20", map[string]string{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -235,6 +236,26 @@ func cutNumbers(s theory.ScreeningNumbers) []numbered {
 	}
 }
 
+// stopNumbers are the figures of VIGOR stopped after a round. They exist where
+// some prompt has reward variance.
+func stopNumbers(s theory.Stop) []numbered {
+	figure := func(key string, x float64) numbered {
+		if math.IsNaN(x) {
+			return numbered{key, theory.Number{Reason: "no prompt has any reward variance"}}
+		}
+		return numbered{key, theory.Number{Value: x}}
+	}
+	return []numbered{
+		figure("rollouts_per_prompt", s.Rollouts),
+		figure("eta", s.Eta),
+		figure("signal", s.Signal),
+		figure("signal_prompt_mean", s.SignalPromptMean),
+		figure("ineffective", s.Ineffective),
+		figure("zero_variance_groups", s.ZeroVarianceGroups),
+		figure("progress", s.Relative),
+	}
+}
+
 // singles are the figures that stand alone in the document.
 func (p *prediction) singles() []numbered {
 	n := []numbered{{"progress", p.Progress}, {"rollouts_per_prompt", p.RolloutsPerPrompt}}
@@ -291,6 +312,11 @@ func (p *prediction) document() output.Object {
 		cuts[i] = append(output.Object{{Key: "round", Value: s.Round}}, numbersOf(cutNumbers(s))...)
 	}
 	o.Add("screening", cuts)
+	rounds := make([]output.Object, len(p.Rounds))
+	for i, s := range p.Rounds {
+		rounds[i] = append(output.Object{{Key: "round", Value: s.Round}}, numbersOf(stopNumbers(s))...)
+	}
+	o.Add("rounds", rounds)
 	o.Add("warnings", append([]string{}, p.warnings...))
 	return o
 }
@@ -320,6 +346,9 @@ func (p *prediction) rows() []output.Row {
 	for _, s := range p.Screening {
 		add("screening.", fmt.Sprintf("round=%d", s.Round), cutNumbers(s))
 	}
+	for _, s := range p.Rounds {
+		add("rounds.", fmt.Sprintf("round=%d", s.Round), stopNumbers(s))
+	}
 	return rows
 }
 
@@ -336,6 +365,7 @@ func (p *prediction) text(t *output.Text) {
 	t.Grid(p.pairGrid())
 	p.sizesText(t)
 	p.screeningText(t)
+	p.roundsText(t)
 	p.notes(t)
 }
 
@@ -403,6 +433,23 @@ func (p *prediction) screeningText(t *output.Text) {
 	}
 	t.Grid(g)
 	more(t, len(p.Screening), "cuts")
+}
+
+func (p *prediction) roundsText(t *output.Text) {
+	if len(p.Rounds) < 2 {
+		return
+	}
+	t.Heading("Round by round, infinite batch: the figures if it stopped there")
+	g := output.Grid{Head: []string{"after round", "rollouts", "eta", "signal", "by prompts", "ineffective", "zero-variance", "progress"}}
+	for _, s := range p.Rounds[:min(len(p.Rounds), sizesShown)] {
+		row := []string{fmt.Sprint(s.Round)}
+		for _, n := range stopNumbers(s) {
+			row = append(row, output.Number(value(n.number)))
+		}
+		g.Add(row...)
+	}
+	t.Grid(g)
+	more(t, len(p.Rounds), "rounds")
 }
 
 // sizesShown is the number of group sizes and of cuts that a terminal shows.
