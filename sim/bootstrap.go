@@ -15,24 +15,29 @@ import (
 type Resampler interface {
 	rollout.TruthSource
 	Resample(key stream.Key)
+	Prompts() int // in the sample, of which a batch may be a part
 }
 
 // A BootstrapConfig says how often prompts are drawn again. Make it with
 // DefaultBootstrap.
 type BootstrapConfig struct {
 	Resamples  int     // samples of prompts, >= 2
-	Replicates int     // batches of each, >= 1
+	Replicates int     // batches of each, >= 1; more where they hold only a part of it
 	Level      float64 // of the intervals, in (0, 1)
 }
 
-// DefaultBootstrap returns 200 samples of 50 batches and a level of 0.95.
+// DefaultBootstrap returns 200 samples of 50 batches and a level of 0.95: each
+// end of the interval has five samples beyond it, and the noise of 50 batches
+// of all prompts adds about 1/50 to the variance of a figure over samples.
 func DefaultBootstrap() BootstrapConfig { return BootstrapConfig{200, 50, 0.95} }
 
 // Bootstrap gives every figure of r, the result of Run with the same
 // arguments, an interval over samples of prompts: the percentiles of the
-// figure over b.Resamples bootstrap samples, each simulated b.Replicates
-// times. That noise widens the interval a little; it is never too narrow for
-// lack of replicates. newSource must make Resamplers.
+// figure over b.Resamples bootstrap samples, each simulated on b.Replicates
+// batches, or on more where batches are small parts of a sample: as many as meet
+// every prompt ten times, but no more than cfg.Replicates, beyond which r itself
+// is the noisier. The noise of these widens the interval a little; it is never
+// too narrow for lack of replicates. newSource must make Resamplers.
 func Bootstrap(ctx context.Context, cfg Config, b BootstrapConfig, newSource NewSource, strategies []NewStrategy, r *Result) error {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -45,7 +50,6 @@ func Bootstrap(ctx context.Context, cfg Config, b BootstrapConfig, newSource New
 	for k := range values {
 		values[k] = make([][]float64, len(r.Strategies[k].Named()))
 	}
-	cfg.Replicates = b.Replicates
 	done := 0
 	return inOrder(ctx, cfg.Workers, b.Resamples,
 		func() (func(context.Context, int) (*Result, error), error) {
@@ -57,11 +61,13 @@ func Bootstrap(ctx context.Context, cfg Config, b BootstrapConfig, newSource New
 			if !ok {
 				return nil, errors.New("this source's prompts cannot be drawn again")
 			}
+			const passes = 10 // over the prompts
+			batches := max(b.Replicates, min(passes*src.Prompts()/w.batch, cfg.Replicates))
 			return func(ctx context.Context, i int) (*Result, error) {
 				key := samples.With(uint64(i))
 				src.Resample(key)
 				w.prompts = key
-				t, err := w.block(ctx, 0, b.Replicates)
+				t, err := w.block(ctx, 0, batches)
 				if err != nil {
 					return nil, err
 				}

@@ -82,6 +82,9 @@ func (s *Table) Resample(key stream.Key) {
 	slices.Sort(s.sample)
 }
 
+// Prompts returns the number of prompts in the table.
+func (s *Table) Prompts() int { return len(s.rows) }
+
 // Reset implements rollout.Source. A batch of the whole table, or of a whole
 // bootstrap sample, keeps the table's order.
 func (s *Table) Reset(key stream.Key) (int, error) {
