@@ -110,8 +110,11 @@ func Run(ctx context.Context, cfg Config, newSource NewSource, strategies []NewS
 type blocks struct{ replicates, size int }
 
 func blocksOf(replicates int) blocks {
-	const most = 64
-	return blocks{replicates, min(max(1, replicates/256), most)}
+	const (
+		fewest = 256 // blocks, where replicates allow: work for many workers
+		most   = 64  // replicates a block: merging costs little beside them
+	)
+	return blocks{replicates, min(max(1, replicates/fewest), most)}
 }
 
 // count returns the number of blocks.
@@ -194,7 +197,8 @@ func inOrder[T any](ctx context.Context, workers, n int, newWork func() (func(co
 	return group.Wait()
 }
 
-// resultsInFlight is how many results may wait for their turn to be collected.
+// resultsInFlight is how many results may be worked at or wait for their turn
+// to be collected: enough that one slow job does not halt the other workers.
 func resultsInFlight(workers int) int { return 4 * workers }
 
 // A worker owns a source and an arm for every strategy and reference.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// familyLevel is the probability that an error-free ladder contradicts
+	// familyLevel bounds the probability that an error-free ladder contradicts
 	// itself anywhere: the level of Holm's correction over all Monte Carlo
 	// comparisons.
 	familyLevel = 1e-4
