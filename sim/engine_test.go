@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"vigorlab/distributions/spec"
+	"vigorlab/distributions/table"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/source"
 	"vigorlab/sim/strategy"
@@ -279,6 +280,35 @@ func TestStandardErrors(t *testing.T) {
 		spread := math.Sqrt(m.cov(0, 0) * m.n)
 		if ratio := claimed[name] / spread; !(ratio > 0.7 && ratio < 1.3) {
 			t.Errorf("%s: mean error %v, spread over seeds %v", name, claimed[name], spread)
+		}
+	}
+}
+
+// TestTokenFigures works them by hand: a prompt with p = 1/2 and 10 tokens a
+// rollout gets 6 rollouts, one with p = 0 and 30 tokens 2. They cost 120 tokens,
+// 60 a prompt, for the weight 6*1; one rollout of each costs 40 for 1. So eta a
+// token is (6/120)/(1/40) = 2. The fixed groups of 4 cost 160, so the signal a
+// token gains 160/120 beside the signal a rollout. Fresh groups cost as much
+// again.
+func TestTokenFigures(t *testing.T) {
+	tab := &table.Table{Name: "t", HasTokens: true, Rows: []table.Row{
+		{PromptID: "a", N: 8, S: 4, Tokens: 10}, {PromptID: "b", N: 8, S: 0, Tokens: 30},
+	}}
+	src := func() (rollout.TruthSource, error) { return source.NewTable(tab, source.DrawReplacement, 0) }
+	r := run(t, config("t", 50), src, "vigor:rounds=2,select=truth", "vigor:rounds=2,select=truth,reuse=false")
+	for i, cost := range []float64{1, 2} {
+		o := r.Strategies[i]
+		for _, f := range []struct {
+			name      string
+			got, want float64
+		}{
+			{"tokens a prompt", o.TokensPerPrompt.Mean, 60 * cost},
+			{"eta a token", o.EtaToken.Mean, 2 / cost},
+			{"signal a token", o.SignalToken.Mean, o.SignalRelative.Mean * 160 / (120 * cost)},
+		} {
+			if !(math.Abs(f.got-f.want) < 1e-12*f.want) {
+				t.Errorf("%s: %s = %v, want %v", o.Strategy, f.name, f.got, f.want)
+			}
 		}
 	}
 }
