@@ -14,6 +14,7 @@ import (
 type GradientNormData struct {
 	Cases []Point // X the bound, Y the norm of the gradient
 	Bound string  // what the bound is; empty stands for "M·σ"
+	Unit  string  // of both; empty where they have none
 }
 
 const (
@@ -31,9 +32,12 @@ const (
 // number.
 func GradientNorm(d GradientNormData) (Figure, error) {
 	f := Figure{title: "Gradient norm and its bound"}
-	bound := f.notes.clean(d.Bound)
+	bound, unit := f.notes.clean(d.Bound), f.notes.clean(d.Unit)
 	if bound == "" {
 		bound = "M·σ"
+	}
+	if unit != "" {
+		unit = ", in units of " + unit
 	}
 	var cases []Point
 	for _, run := range f.notes.runs("cases", d.Cases) {
@@ -43,14 +47,14 @@ func GradientNorm(d GradientNormData) (Figure, error) {
 		return Figure{}, fmt.Errorf("plots: gradient norm: no finite case to draw")
 	}
 	f.panels = []*panel{
-		scatterPanel(cases, bound, &f.notes),
+		scatterPanel(cases, bound, unit, &f.notes),
 		tightnessPanel(cases, bound),
 	}
 	return f, nil
 }
 
 // scatterPanel draws norm against bound.
-func scatterPanel(cases []Point, bound string, n *notes) *panel {
+func scatterPanel(cases []Point, bound, unit string, n *notes) *panel {
 	p := &panel{tall: 2.4 * vg.Inch, share: 0.52}
 	s := emptySpan()
 	for _, c := range cases {
@@ -77,7 +81,7 @@ func scatterPanel(cases []Point, bound string, n *notes) *panel {
 	} else {
 		x, y = x.with(0).padded(0, 0.03), y.with(0).padded(0, 0.03)
 	}
-	p.setPlot("bound "+bound, "gradient norm ||grad L||", x, y)
+	p.setPlot("bound "+bound+unit, "gradient norm ||grad L||"+unit, x, y)
 	if len(below) > maxDots {
 		p.plot.Add(tiles{below})
 		p.key = append(p.key, fillSample(fmt.Sprintf("few to many of %s cases", grouped(len(below))), shades[:]...))

@@ -56,7 +56,7 @@ func drawCurves(kind string, curves []verify.Curve) (plots.Figure, error) {
 	families, ceiling := familiesOf(curves)
 	switch kind {
 	case verify.FigureGradient:
-		return plots.GradientNorm(plots.GradientNormData{Cases: allPoints(curves)})
+		return plots.GradientNorm(plots.GradientNormData{Cases: allPoints(curves), Unit: "M"})
 	case verify.FigureEtaShape:
 		return plots.EtaShape(plots.EtaShapeData{Schedules: families, Cap: ceiling})
 	case verify.FigureSpeedup:

@@ -9,7 +9,7 @@ import (
 
 // The figures of the ladder: Curve.Figure.
 const (
-	FigureGradient   = "gradient-norm" // X M sigma, Y ||grad L||
+	FigureGradient   = "gradient-norm" // X M sigma, Y ||grad L||, both in units of M
 	FigureSpeedup    = "speedup"       // X rounds T, Y eta^(1/3)
 	FigureEtaShape   = "eta-shape"     // X Pareto shape, Y eta
 	FigureAllocation = "allocation"    // X p, Y mean rollouts

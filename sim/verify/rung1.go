@@ -33,7 +33,7 @@ func gradientBounds(ctx context.Context, e *env) (*Section, error) {
 	}
 	cases := Curve{Figure: FigureGradient, Family: "GRPO, ddof 0, delta 0", Kind: MonteCarlo}
 	for _, p := range r.Points {
-		cases.Points = append(cases.Points, Point{X: p.MSigma, Y: p.Norm})
+		cases.Points = append(cases.Points, Point{X: p.Sigma, Y: p.Norm})
 	}
 	s.Curves = []Curve{cases}
 	return s, nil

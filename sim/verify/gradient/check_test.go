@@ -186,7 +186,7 @@ func TestPoints(t *testing.T) {
 		kinds := map[string]int{}
 		for _, p := range r.Points {
 			kinds[p.Kind]++
-			if !(p.MSigma > 0 && p.Norm >= 0 && p.Norm <= p.MSigma*(1+tolerance)) {
+			if !(p.Sigma > 0 && p.Sigma <= 1+tolerance && p.Norm >= 0 && p.Norm <= p.Sigma*(1+tolerance)) {
 				t.Errorf("point %+v", p)
 			}
 		}

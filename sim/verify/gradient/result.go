@@ -94,11 +94,11 @@ type Plant struct {
 	Counts
 }
 
-// A Point is a case of the figure "gradient norm against M sigma", in units of
-// the policy's features.
+// A Point is a case of the figure "gradient norm against M sigma", both in
+// units of the policy's M, which spans many decades over policies.
 type Point struct {
-	MSigma, Norm float64
-	Kind         string // of group: Sampled | Prescribed | Farthest | Closest
+	Sigma, Norm float64 // the bound is Norm <= Sigma
+	Kind        string  // of group: Sampled | Prescribed | Farthest | Closest
 }
 
 // Coverage is the range of what was drawn.

@@ -107,7 +107,7 @@ func (t *tally) addCase(s *session, j judged) {
 		}
 	}
 	if w.paper() && w.coding == Signed {
-		t.addPoint(Point{j.bound, j.norm, j.group.kind})
+		t.addPoint(Point{j.bound / s.largest, j.norm / s.largest, j.group.kind})
 	}
 }
 
