@@ -87,7 +87,7 @@ func odd(label string, ps []Point) map[string]func() (Figure, error) {
 		"allocation":  func() (Figure, error) { return Allocation(AllocationData{families}) },
 		"screening":   func() (Figure, error) { return Screening(ScreeningData{families}) },
 		"group sizes": func() (Figure, error) { return GroupSizes(GroupSizesData{[]SizeLaw{{label, shares}, {"b", shares}}}) },
-		"gradient":    func() (Figure, error) { return GradientNorm(GradientNormData{ps, label, label}) },
+		"gradient":    func() (Figure, error) { return GradientNorm(GradientNormData{ps, label, "M"}) },
 		"comparison": func() (Figure, error) {
 			return Comparison(ComparisonData{label, []string{label, "b"}, rows, 1})
 		},

@@ -14,7 +14,7 @@ import (
 type GradientNormData struct {
 	Cases []Point // X the bound, Y the norm of the gradient
 	Bound string  // what the bound is; empty stands for "M·σ"
-	Unit  string  // of both; empty where they have none
+	Unit  string  // of both, a letter or two; empty where they have none
 }
 
 const (
