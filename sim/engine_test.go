@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -252,13 +253,13 @@ func TestSelectionIsBetween(t *testing.T) {
 }
 
 // TestStandardErrors compares the error of 400 replicates with the spread of
-// 200 independent repetitions. Were the error right, the ratio of the two
-// would leave 1 ± 0.3 with probability 9e-7 a figure, 6e-6 in all (chi-square,
-// 199 degrees). An error that forgets the covariances is 1.7 to 2.2 times too
+// 240 independent repetitions. Were the error right, the ratio of the two
+// would leave 1 ± 0.3 with probability 8e-8 a figure, 5e-7 in all (chi-square,
+// 239 degrees). An error that forgets the covariances is 1.7 to 2.2 times too
 // large for eta, progress and eta_token (tried), which this misses with
 // probability below 1e-6.
 func TestStandardErrors(t *testing.T) {
-	const repeats = 200
+	const repeats = 240
 	figures := []string{"eta", "signal", "progress", "ineffective", "eta_batch_mean", "eta_token"}
 	const pop = "beta:a=0.3,b=0.7,tokens=100,tokens-slope=2"
 	values := map[string]*moments{}
@@ -280,6 +281,23 @@ func TestStandardErrors(t *testing.T) {
 		spread := math.Sqrt(m.cov(0, 0) * m.n)
 		if ratio := claimed[name] / spread; !(ratio > 0.7 && ratio < 1.3) {
 			t.Errorf("%s: mean error %v, spread over seeds %v", name, claimed[name], spread)
+		}
+	}
+}
+
+// TestAllocationBins puts p = 0, 1/20, 1/2, 19/20 and 1 into the bins that they
+// open, the last two into the last one, and gives the best two 6 rollouts.
+func TestAllocationBins(t *testing.T) {
+	tab := &table.Table{Name: "t"}
+	for _, s := range []int{0, 1, 10, 19, 20} {
+		tab.Rows = append(tab.Rows, table.Row{PromptID: fmt.Sprint(s), N: 20, S: s})
+	}
+	src := func() (rollout.TruthSource, error) { return source.NewTable(tab, source.DrawReplacement, 0) }
+	o := run(t, config("t", 4), src, "vigor:rounds=2,select=truth,cut=floor,ties=index").Strategies[0]
+	want := map[int][2]float64{0: {0.2, 2}, 1: {0.2, 6}, 10: {0.2, 6}, 19: {0.4, 2}}
+	for i, b := range o.Allocation {
+		if w := want[i]; b.Share != w[0] || b.Rollouts.Mean != w[1] || (b.Rollouts.Reason == "") != (w[0] > 0) {
+			t.Errorf("bin [%v, %v): share %v, %+v rollouts, want %v", b.Low, b.High, b.Share, b.Rollouts, w)
 		}
 	}
 }
