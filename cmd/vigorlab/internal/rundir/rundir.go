@@ -80,6 +80,7 @@ type Dir struct {
 	final  string // where the user asked for it
 	work   string // where the files are written: final itself, or a temporary directory
 	keep   bool   // what was written stays when the run fails
+	force  bool   // whatever run stands at final may be replaced
 	record Record
 	lock   io.Closer
 }
@@ -110,7 +111,7 @@ func Create(path string, record Record, force bool) (*Dir, error) {
 	if err := os.Mkdir(work, 0o777); err != nil {
 		return nil, err
 	}
-	d := &Dir{final: path, work: work, record: begin(record)}
+	d := &Dir{final: path, work: work, record: begin(record), force: force}
 	if err := d.writeRecord(); err != nil {
 		return nil, errors.Join(err, d.Discard())
 	}
@@ -340,7 +341,10 @@ func (d *Dir) end(status string) error {
 	d.record.End, d.record.Status = &end, status
 	err := d.writeRecord()
 	if err == nil && d.work != d.final {
-		err = replace(d.work, d.final)
+		// Another run may have finished there in the meantime.
+		if _, err = check(d.final, d.record, d.force); err == nil {
+			err = replace(d.work, d.final)
+		}
 	}
 	if err != nil && !d.keep {
 		err = errors.Join(err, d.remove())

@@ -105,6 +105,21 @@ func TestCompleteRunNeedsForce(t *testing.T) {
 	}
 }
 
+// TestTwoRunsIntoOneDirectory: the run that ends last must not replace what the
+// other has finished meanwhile, and leaves nothing behind.
+func TestTwoRunsIntoOneDirectory(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	first, second := create(t, out, false), create(t, out, false)
+	must(t, second.Write("results.csv", []byte("second")))
+	must(t, second.Complete())
+	conflict(t, first.Complete(), "complete run")
+	content, err := os.ReadFile(filepath.Join(out, "results.csv"))
+	must(t, err)
+	if string(content) != "second" || names(t, filepath.Dir(out)) != "out" {
+		t.Errorf("results.csv = %q beside %q", content, names(t, filepath.Dir(out)))
+	}
+}
+
 func TestInterruptedRunIsIncomplete(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	err := create(t, out, false).End(context.Canceled)
