@@ -85,3 +85,29 @@ func TestPercentile(t *testing.T) {
 		t.Errorf("90 %% interval of 0..100: %+v, want [5, 95]", p)
 	}
 }
+
+// TestSizesThatComeAndGo counts groups of sizes that not every batch has, in one
+// go and merged: 2, 0 and 1 groups of size 1, 0, 1 and 1 of size 2.
+func TestSizesThatComeAndGo(t *testing.T) {
+	batches := [][]int{{0, 2}, {0, 0, 1}, {0, 1, 1}}
+	count := func(batches [][]int) *tally {
+		a := armTally{totals: newMoments(1), sizes: map[int]*moments{}}
+		for i := range a.bins {
+			a.bins[i] = newMoments(2)
+		}
+		for _, groups := range batches {
+			a.addSizes(groups)
+			a.totals.add([]float64{1})
+		}
+		return &tally{arms: []armTally{a}}
+	}
+	for cut := range batches {
+		got := count(batches[:cut])
+		got.merge(count(batches[cut:]))
+		for g, want := range map[int]float64{1: 1, 2: 2. / 3} {
+			if m := got.arms[0].sizes[g]; m.n != 3 || !(math.Abs(m.mean[0]-want) < 1e-15) {
+				t.Errorf("cut at %d: %v groups of size %d a batch over %v, want %v over 3", cut, m.mean[0], g, m.n, want)
+			}
+		}
+	}
+}

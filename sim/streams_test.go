@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"vigorlab/distributions/table"
 	"vigorlab/sim/rollout"
+	"vigorlab/sim/source"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/stream"
 )
@@ -110,5 +112,49 @@ func TestStreams(t *testing.T) {
 		for _, k := range keys {
 			distinct(c.what, uint64(k), stream.NewGenerator(k.Named("difficulty")).Uint64())
 		}
+	}
+}
+
+// A keyTable notes the keys of its batches and of its bootstrap samples.
+type keyTable struct {
+	*source.Table
+	keys *[]stream.Key
+}
+
+func (s keyTable) Reset(key stream.Key) (int, error) {
+	*s.keys = append(*s.keys, key)
+	return s.Table.Reset(key)
+}
+
+func (s keyTable) Resample(key stream.Key) {
+	*s.keys = append(*s.keys, key)
+	s.Table.Resample(key)
+}
+
+// TestBootstrapStreams: every sample of prompts and every batch of every sample
+// has a stream of its own, apart from those of the run.
+func TestBootstrapStreams(t *testing.T) {
+	tab := &table.Table{Name: "t", Rows: []table.Row{{PromptID: "a", N: 4, S: 1}, {PromptID: "b", N: 4, S: 2}}}
+	var keys []stream.Key
+	src := func() (rollout.TruthSource, error) {
+		inner, err := source.NewTable(tab, source.DrawReplacement, 0)
+		return keyTable{inner, &keys}, err
+	}
+	cfg := config("t", 5)
+	cfg.Workers = 1
+	r := run(t, cfg, src, "fixed:g=2")
+	if err := Bootstrap(context.Background(), cfg, BootstrapConfig{3, 4, 0.9}, src, parseAll("fixed:g=2"), r); err != nil {
+		t.Fatal(err)
+	}
+	// The run's 5 batches; of 3 samples each its own stream and, since ten passes
+	// are more than the run, 5 batches. The key 0 asks for the size alone.
+	const want = 5 + 3*(1+5)
+	keys = slices.DeleteFunc(keys, func(k stream.Key) bool { return k == 0 })
+	if len(keys) != want {
+		t.Fatalf("%d streams, want %d", len(keys), want)
+	}
+	slices.Sort(keys)
+	if len(slices.Compact(keys)) != want {
+		t.Error("two batches or samples share a stream")
 	}
 }
