@@ -285,12 +285,12 @@ func TestStandardErrors(t *testing.T) {
 	}
 }
 
-// TestAllocationBins puts p = 0, 1/20, 1/2, 19/20 and 1 into the bins that they
-// open, the last two into the last one, and gives the best two 6 rollouts.
+// TestAllocationBins puts p = 0.04, 0.09, 0.5, 0.99 and 1 into bins a twentieth
+// wide, the last two into the last one, and gives the best two 6 rollouts.
 func TestAllocationBins(t *testing.T) {
 	tab := &table.Table{Name: "t"}
-	for _, s := range []int{0, 1, 10, 19, 20} {
-		tab.Rows = append(tab.Rows, table.Row{PromptID: fmt.Sprint(s), N: 20, S: s})
+	for _, s := range []int{4, 9, 50, 99, 100} {
+		tab.Rows = append(tab.Rows, table.Row{PromptID: fmt.Sprint(s), N: 100, S: s})
 	}
 	src := func() (rollout.TruthSource, error) { return source.NewTable(tab, source.DrawReplacement, 0) }
 	o := run(t, config("t", 4), src, "vigor:rounds=2,select=truth,cut=floor,ties=index").Strategies[0]

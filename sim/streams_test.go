@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"vigorlab/distributions"
 	"vigorlab/distributions/table"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/source"
@@ -156,5 +157,36 @@ func TestBootstrapStreams(t *testing.T) {
 	slices.Sort(keys)
 	if len(slices.Compact(keys)) != want {
 		t.Error("two batches or samples share a stream")
+	}
+}
+
+// A spyLaw notes the quantiles that it is asked for.
+type spyLaw struct {
+	distributions.VarianceLaw
+	asked *[]float64
+}
+
+func (l spyLaw) QuantileU(q float64) float64 {
+	*l.asked = append(*l.asked, q)
+	return l.VarianceLaw.QuantileU(q)
+}
+
+// TestPerfectStreams: no two prompts of any two batches share a draw.
+func TestPerfectStreams(t *testing.T) {
+	const batch, replicates = 3, 600 // in blocks of two batches
+	group, err := strategy.NewFixed(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked []float64
+	cfg := config("p", replicates)
+	cfg.Workers = 1
+	law := spyLaw{population(t, "uniform").Law, &asked}
+	if _, err := RunPerfect(context.Background(), cfg, law, batch, []strategy.Strategy{group}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(asked)
+	if n := len(slices.Compact(asked)); n != batch*replicates {
+		t.Errorf("%d distinct draws, want %d", n, batch*replicates)
 	}
 }
