@@ -260,7 +260,8 @@ func (t *tally) skip(what, why string) {
 	t.skips = append(t.skips, what+": "+why)
 }
 
-// reason takes the words of t.Skip out of a test's output.
+// reason takes the words of t.Skip out of a test's output, cut where a script's
+// log follows.
 func reason(text string) string {
 	var words []string
 	for line := range strings.Lines(text) {
@@ -269,7 +270,9 @@ func reason(text string) string {
 			words = append(words, line)
 		}
 	}
-	return strings.Join(words, " ")
+	const most = 200
+	text = strings.Join(words, " ")
+	return text[:min(len(text), most)]
 }
 
 // close prints what failed, what was skipped and the totals, and returns the
