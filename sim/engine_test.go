@@ -453,7 +453,9 @@ func TestBlocks(t *testing.T) {
 }
 
 // TestMemoryIsFlat runs ten times as many replicates: what is allocated in
-// all, garbage included, hardly grows.
+// all, garbage included, grows by the tallies that may wait for their turn at
+// most, some hundred kilobytes that depend on how goroutines meet. 8 bytes a
+// replicate would be 1.4 MB more.
 func TestMemoryIsFlat(t *testing.T) {
 	allocated := func(replicates int) uint64 {
 		var before, after runtime.MemStats
@@ -465,7 +467,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	small, large := allocated(20_000), allocated(200_000)
-	if large > small+small/2 {
+	if large > 2*small {
 		t.Errorf("%d bytes for 20,000 replicates, %d for 200,000", small, large)
 	}
 }
