@@ -206,7 +206,7 @@ func (t *tally) outcome(k int) Outcome {
 	t.perToken(k, &o)
 	for _, g := range slices.Sorted(maps.Keys(a.sizes)) {
 		share := a.sizes[g].product(1, "", term{0, 1})
-		groups := m.mean[totGroups]
+		groups := m.mean[totGroups] // the same in every batch, for fixed groups and VIGOR
 		o.GroupSizes = append(o.GroupSizes, SizeShare{g, Estimate{Mean: share.Mean / groups, SE: share.SE / groups}})
 	}
 	for i, c := range a.cuts {
