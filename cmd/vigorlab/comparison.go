@@ -304,6 +304,7 @@ func (c *comparison) notes(t *output.Text) {
 	if c.Aggregate == sim.AggregatePrompt {
 		words = append(words, "Every group has the same weight in the update (--aggregate prompt).")
 	}
+	words = append(words, "progress weighs each rollout by sigma u, sigma the spread of its group's rewards; it is another figure than eta.")
 	t.Note("", strings.Join(words, " "))
 	for _, s := range c.Strategies {
 		if s.Eta.Untrusted == "" {

@@ -47,7 +47,7 @@ over batches each figure has an interval over other samples of prompts.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes, a CSV `FILE`")
-	f.choice(flags, &f.draw, "draw", source.Draws(), "`HOW` rollouts are drawn from the recorded ones")
+	f.choice(flags, &f.draw, "draw", source.Draws(), "`HOW` rollouts are drawn: from s/n, from the record itself, or from p ~ Beta(s+1/2, n-s+1/2)")
 	flags.Var(&batchFlag{&f.batch, &f.faults}, "batch", "`B` prompts a batch, drawn without replacement, or all")
 	f.registerComparing(cmd)
 	f.register(flags)

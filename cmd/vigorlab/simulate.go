@@ -38,7 +38,7 @@ func (f *comparing) registerComparing(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.strategySpecs, "strategy", nil, "strategy `SPEC`, repeatable (default vigor and the fixed group of its mean size)")
 	f.replicates, f.frontier = 1000, 0.75
 	f.whole(flags, &f.replicates, "replicates", 1, math.MaxInt32, "`N` batches to simulate")
-	f.choice(flags, &f.aggregate, "aggregate", []string{sim.AggregateRollout, sim.AggregatePrompt}, "how the update averages, by `UNIT`")
+	f.choice(flags, &f.aggregate, "aggregate", []string{sim.AggregateRollout, sim.AggregatePrompt}, "`UNIT` that the update averages over: all rollouts alike, or inside each prompt's group and then over prompts")
 	f.real(flags, &f.frontier, "frontier", 0, 1, "screening errors speak of prompts with u >= `C`")
 }
 
