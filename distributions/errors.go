@@ -3,7 +3,6 @@ package distributions
 import (
 	"errors"
 	"fmt"
-	"math"
 )
 
 // A RangeError reports a parameter outside its allowed range.
@@ -28,21 +27,26 @@ func (f *faults) check(field string, value float64, ok bool, want string) {
 	}
 }
 
-// positive checks for a finite value above 0.
-func (f *faults) positive(field string, value float64) {
-	f.check(field, value, value > 0 && value <= math.MaxFloat64, "(0, Inf)")
-}
-
 // probability checks for a value in [0, 1].
 func (f *faults) probability(field string, value float64) {
 	f.check(field, value, value >= 0 && value <= 1, "[0, 1]")
 }
 
-// unit checks for 0 < min < max <= 1, max against min where no parameter has a
-// fault of its own.
+// shape checks for the shape of a Pareto law. Outside the range its sums lose
+// the accuracy of 1e-10.
+func (f *faults) shape(value float64) {
+	f.check("shape", value, value >= 1e-9 && value <= 1e4, "[1e-09, 10000]")
+}
+
+// smallestMin bounds the lower end of a Pareto law: much below it, moments and
+// densities leave the range of float64.
+const smallestMin = 1e-100
+
+// unit checks for smallestMin <= min < max <= 1, max against min where no
+// parameter has a fault of its own.
 func (f *faults) unit(min, max float64) {
 	const want = "(min, 1]"
-	f.check("min", min, min > 0 && min < 1, "(0, 1)")
+	f.check("min", min, min >= smallestMin && min < 1, "[1e-100, 1)")
 	f.check("max", max, max > 0 && max <= 1, want)
 	if len(*f) == 0 {
 		f.check("max", max, max > min, want)

@@ -159,6 +159,40 @@ func TestFrontierOfATable(t *testing.T) {
 	}
 }
 
+// TestNodesAtTinyCuts: a cut at a u that float64 can barely hold costs no mass
+// and no moment.
+func TestNodesAtTinyCuts(t *testing.T) {
+	law := must(distributions.NewBeta(0.0005, 0.5))
+	for _, c := range []float64{1e-250, 1e-289, 1e-300, 1e-310, 1.5e-323, math.SmallestNonzeroFloat64} {
+		var mass, u float64
+		for _, x := range law.Nodes(2000, c, 0.75) {
+			mass += x.W
+			u += x.W * distributions.U(x.P)
+		}
+		relative(t, fmt.Sprintf("mass at the cut %v", c), mass, 1, 1e-12)
+		relative(t, fmt.Sprintf("E[u] at the cut %v", c), u, law.MeanU(), 1e-10)
+	}
+}
+
+// TestParetoEdges: at the ends of the ranges, E[u] is still that of the nodes.
+// All prompts are hard: p is resolved to 1e-16 only next to 1.
+func TestParetoEdges(t *testing.T) {
+	for _, shape := range []float64{1e-9, 0.5, 1e4} {
+		for _, low := range []float64{1e-100, 0.3} {
+			for name, law := range map[string]distributions.Law{
+				"pareto-variance": must(distributions.NewParetoVariance(shape, low, 1, 1)),
+				"pareto-success":  must(distributions.NewParetoSuccess(shape, low, 1)),
+			} {
+				var u float64
+				for _, x := range law.Nodes(2000) {
+					u += x.W * distributions.U(x.P)
+				}
+				relative(t, fmt.Sprintf("%s:shape=%v,min=%v: E[u]", name, shape, low), u, law.MeanU(), 1e-10)
+			}
+		}
+	}
+}
+
 // TestPartsAddUp: a spiked Beta is the mixture of its parts.
 func TestPartsAddUp(t *testing.T) {
 	whole := must(distributions.NewSpikedBeta(0.3, 0.1, 0.5, 0.7))

@@ -14,11 +14,11 @@ type ParetoSuccess struct {
 	lowU, highU float64 // the range of u
 }
 
-// NewParetoSuccess returns the law, for a finite shape > 0, min in (0, 1) and
-// max in (min, 1].
+// NewParetoSuccess returns the law, for shape in [1e-9, 1e4], min in
+// [1e-100, 1) and max in (min, 1].
 func NewParetoSuccess(shape, min, max float64) (*ParetoSuccess, error) {
 	var f faults
-	f.positive("shape", shape)
+	f.shape(shape)
 	f.unit(min, max)
 	if err := f.err(); err != nil {
 		return nil, err

@@ -11,11 +11,12 @@ import (
 // probabilities. Build it with NewUnboundedPareto.
 type UnboundedPareto struct{ u pareto }
 
-// NewUnboundedPareto returns the law, for a finite shape > 0 and min > 0.
+// NewUnboundedPareto returns the law, for shape in [1e-9, 1e4] and min in
+// [1e-100, 1e100].
 func NewUnboundedPareto(shape, min float64) (UnboundedPareto, error) {
 	var f faults
-	f.positive("shape", shape)
-	f.positive("min", min)
+	f.shape(shape)
+	f.check("min", min, min >= smallestMin && min <= 1/smallestMin, "[1e-100, 1e+100]")
 	return UnboundedPareto{newPareto(shape, min, math.Inf(1))}, f.err()
 }
 
@@ -71,11 +72,11 @@ type ParetoVariance struct {
 	meanP float64
 }
 
-// NewParetoVariance returns the law, for a finite shape > 0, min in (0, 1),
-// max in (min, 1] and hard in [0, 1].
+// NewParetoVariance returns the law, for shape in [1e-9, 1e4], min in
+// [1e-100, 1), max in (min, 1] and hard in [0, 1].
 func NewParetoVariance(shape, min, max, hard float64) (*ParetoVariance, error) {
 	var f faults
-	f.positive("shape", shape)
+	f.shape(shape)
 	f.unit(min, max)
 	f.probability("hard", hard)
 	if err := f.err(); err != nil {

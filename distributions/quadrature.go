@@ -140,13 +140,18 @@ func (r *rule) jacobi(power float64) {
 	}
 }
 
+// smallestBreak bounds the breaks from below: densities of m nearer to 0
+// overflow, and no u <= 4m there counts beside any other. A lower break is
+// moved up to it.
+const smallestBreak = 1e-290
+
 // continuousNodes returns the rule of a law made of up to two branches, with
 // about n nodes and weights that sum to 1.
 func continuousNodes(lower, upper branch, n int, cuts []float64) []Node {
 	breaks := make([]float64, 0, len(cuts))
 	for _, c := range cuts {
 		if c > 0 && c < 1 {
-			breaks = append(breaks, lowerRoot(c))
+			breaks = append(breaks, max(lowerRoot(c), smallestBreak))
 		}
 	}
 	panels := max(2, (n+panelNodes-1)/panelNodes)

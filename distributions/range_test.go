@@ -39,7 +39,7 @@ func TestConstructorsRefuse(t *testing.T) {
 	beta := func(field string) parameter {
 		return parameter{field, "[0.0001, 1e+06]", 1, []float64{0, -1, 0.00009, 1.1e6}}
 	}
-	shape := parameter{"shape", "(0, Inf)", 1.5, []float64{0, -1}}
+	shape := parameter{"shape", "[1e-09, 10000]", 1.5, []float64{0, -1, 0.9e-9, 10001}}
 	for _, c := range []struct {
 		name       string
 		build      func(x []float64) error
@@ -59,16 +59,16 @@ func TestConstructorsRefuse(t *testing.T) {
 			return err
 		}, []parameter{
 			shape,
-			{"min", "(0, 1)", 0.01, []float64{0, 1, -1, 2}},
+			{"min", "[1e-100, 1)", 0.01, []float64{0, 1, -1, 2, 0.9e-100, math.SmallestNonzeroFloat64}},
 			{"max", "(min, 1]", 1, []float64{0.01, 0.001, 1.5}},
 			{"hard", "[0, 1]", 0.5, []float64{-0.1, 1.1}},
 		}},
 		{"unbounded", func(x []float64) error { _, err := distributions.NewUnboundedPareto(x[0], x[1]); return err }, []parameter{
-			shape, {"min", "(0, Inf)", 0.01, []float64{0, -1}},
+			shape, {"min", "[1e-100, 1e+100]", 0.01, []float64{0, -1, 0.9e-100, 1.1e100}},
 		}},
 		{"pareto-success", func(x []float64) error { _, err := distributions.NewParetoSuccess(x[0], x[1], x[2]); return err }, []parameter{
 			shape,
-			{"min", "(0, 1)", 0.01, []float64{0, 1, -1, 2}},
+			{"min", "[1e-100, 1)", 0.01, []float64{0, 1, -1, 2, 0.9e-100, math.SmallestNonzeroFloat64}},
 			{"max", "(min, 1]", 1, []float64{0.01, 0.001, 1.5}},
 		}},
 		{"point", func(x []float64) error { _, err := distributions.NewPoint(x[0]); return err }, []parameter{

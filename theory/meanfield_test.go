@@ -73,6 +73,23 @@ func TestTruthTies(t *testing.T) {
 	}
 }
 
+// TestTruthBelowTheSmallestFloat: where nearly all prompts are as good as dead
+// or solved, a cut may fall at a u that float64 can barely hold. The prompts
+// that matter are few and all kept: eta is the cap.
+func TestTruthBelowTheSmallestFloat(t *testing.T) {
+	r := newRuler(t)
+	v := schedule.Default()
+	v.Select = schedule.SelectTruth
+	for _, a := range []float64{0.002, 0.0005, 0.0001} {
+		for _, b := range []float64{a, 1} {
+			m := must(VigorMeanField(must(distributions.NewBeta(a, b)), v, 0.75, DefaultNodes))
+			r.check(m.Eta, must(CapLawFree(v)), "Beta(%v,%v) eta", a, b)
+			r.check(m.Rollouts, 8, "Beta(%v,%v) rollouts", a, b)
+			r.check(m.GroupSizes[0].Share, 0.5, "Beta(%v,%v) share of groups of 2", a, b)
+		}
+	}
+}
+
 // TestSymmetry: p and 1-p are the same to every cut, so that turning the law
 // over changes no figure.
 func TestSymmetry(t *testing.T) {

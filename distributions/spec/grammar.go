@@ -145,8 +145,11 @@ func (a *Args) Text(key string) (string, bool) {
 // Keep records key=value in the normalised spec.
 func (a *Args) Keep(key, value string) { a.normal = append(a.normal, Param{key, value}) }
 
-// Fault reports a value outside its range.
+// Fault reports a value outside its range; a long text is cut.
 func (a *Args) Fault(key string, value any, want string) {
+	if text, ok := value.(string); ok && len(text) > 80 {
+		value = fmt.Sprintf("%.80s...", text)
+	}
 	a.faulty = append(a.faulty, key)
 	a.errs = append(a.errs, fmt.Errorf("%s: %s = %v, want %s", a.spec.Name, key, value, want))
 }

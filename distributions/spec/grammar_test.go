@@ -177,6 +177,9 @@ func TestArgsFaults(t *testing.T) {
 		"x: unknown parameter gama, want one of zero, nan, inf, huge, word, missing, n, m, w, gamma (did you mean gamma?)",
 		"x: unknown parameter zzzzzzzz, want one of",
 	})
+	long := args(t, "x:a="+strings.Repeat("9", 400))
+	long.Float("a", 1, "(0, Inf)", positive)
+	checkFaults(t, "a long value", long.Err(), []string{"x: a = " + strings.Repeat("9", 80) + "..., want (0, Inf)"})
 	none := args(t, "x:a=1")
 	checkFaults(t, "x:a=1", none.Err(), []string{"x: unknown parameter a, want no parameters"})
 }

@@ -48,8 +48,8 @@ const nameMixture = "mixture"
 
 func populationKinds() []kind {
 	var (
-		shape  = Parameter{"shape", "", "(0, Inf)", "Pareto shape, theory.md's kappa"}
-		low    = Parameter{"min", "", "(0, 1)", "smallest value"}
+		shape  = Parameter{"shape", "", "[1e-09, 10000]", "Pareto shape, theory.md's kappa"}
+		low    = Parameter{"min", "", "[1e-100, 1)", "smallest value"}
 		a      = Parameter{"a", "", "[0.0001, 1e+06]", "first parameter of the Beta law"}
 		b      = Parameter{"b", "", "[0.0001, 1e+06]", "second parameter of the Beta law"}
 		path   = Parameter{"path", "", "a CSV file", ""}
@@ -66,7 +66,7 @@ func populationKinds() []kind {
 			"pareto-variance",
 			withLengths(
 				shape,
-				doc(low, "smallest reward variance u; without max any value above 0"),
+				doc(low, "smallest reward variance u; without max up to 1e+100"),
 				Parameter{"max", "", "(min, 1]", "largest u; without it u is unbounded, for theory and perfect selection only"},
 				Parameter{"hard", "0.5", "[0, 1]", "probability of p < 1/2, given u"},
 			),

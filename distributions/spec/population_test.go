@@ -102,13 +102,13 @@ func TestPopulationsRefuse(t *testing.T) {
 		{"spiked-beta:dead=-0.1,solved=0.1,a=2,b=6", []string{"spiked-beta: dead = -0.1, want [0, 1]"}},
 		{"spiked-beta:dead=0.6,solved=0.5,a=0,b=6", []string{"spiked-beta: dead+solved = 1.1, want [0, 1]", "spiked-beta: a = 0, " + beta}},
 		{"pareto-variance:shape=0,min=2,max=3,hard=-1", []string{
-			"pareto-variance: shape = 0, want (0, Inf)", "pareto-variance: min = 2, want (0, 1)",
+			"pareto-variance: shape = 0, want [1e-09, 10000]", "pareto-variance: min = 2, want [1e-100, 1)",
 			"pareto-variance: max = 3, want (min, 1]", "pareto-variance: hard = -1, want [0, 1]",
 		}},
 		{"pareto-variance:shape=1,min=0.5,max=0.5", []string{"pareto-variance: max = 0.5, want (min, 1]"}},
 		{"pareto-variance:shape=1,min=0,hard=2,tokens=5", []string{
 			"pareto-variance: hard = 2, want [0, 1]", "pareto-variance: tokens = 5, want it only with max: without, the law has no rewards",
-			"pareto-variance: min = 0, want (0, Inf)",
+			"pareto-variance: min = 0, want [1e-100, 1e+100]",
 		}},
 		{"pareto-success:shape=1,min=0.5,max=0.4", []string{"pareto-success: max = 0.4, want (min, 1]"}},
 		{"@absent", []string{"open absent: file does not exist"}},

@@ -50,7 +50,7 @@ type reader struct {
 
 // newReader reads the header line.
 func newReader(r io.Reader, name string, required, optional []string) *reader {
-	in := &reader{csv: csv.NewReader(withoutMark(r)), columns: map[string]int{}, faults: faults{name: name}}
+	in := &reader{csv: csv.NewReader(withoutMark(&lines{source: r})), columns: map[string]int{}, faults: faults{name: name}}
 	in.csv.FieldsPerRecord = -1 // short rows are ours to report
 	in.csv.ReuseRecord = true
 	header, err := in.csv.Read()
@@ -82,6 +82,29 @@ func newReader(r io.Reader, name string, required, optional []string) *reader {
 		}
 	}
 	return in
+}
+
+// maxLine bounds the bytes of a line, so that a file that is no table does not
+// fill the memory before that is noticed.
+const maxLine = 1 << 24
+
+// A lines passes its source on, and fails at a line that is too long.
+type lines struct {
+	source io.Reader
+	length int // of the current line so far
+}
+
+func (l *lines) Read(b []byte) (int, error) {
+	n, err := l.source.Read(b)
+	for _, c := range b[:n] {
+		if l.length++; c == '\n' {
+			l.length = 0
+		}
+		if l.length > maxLine {
+			return 0, fmt.Errorf("a line is longer than %d bytes", maxLine)
+		}
+	}
+	return n, err
 }
 
 // withoutMark drops a UTF-8 byte order mark.

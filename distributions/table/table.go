@@ -72,7 +72,7 @@ func Read(r io.Reader, name string) (*Table, error) {
 		}
 		k := key{row.PromptID, row.Step, row.Visit}
 		if first, twice := seen[k]; twice {
-			in.fault(columnPrompt, strconv.Quote(row.PromptID), fmt.Sprintf(
+			in.fault(columnPrompt, fmt.Sprintf("%.80q", row.PromptID), fmt.Sprintf(
 				"(prompt_id, step, visit) once, but (%.80q, %d, %d) is on line %d too", k.prompt, k.step, k.visit, first))
 			continue
 		}

@@ -126,6 +126,32 @@ func TestReadReportsReadErrors(t *testing.T) {
 	}
 }
 
+// endless is a line without an end.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+func TestReadRefusesEndlessLines(t *testing.T) {
+	for _, start := range []string{"", "prompt_id,n,successes\na,8,1\n", "prompt_id,n,successes\n\"a"} {
+		_, err := table.Read(io.MultiReader(strings.NewReader(start), endless{}), "x")
+		if want := "x: a line is longer than 16777216 bytes"; err == nil || err.Error() != want {
+			t.Errorf("after %q: error %v, want %s", start, err, want)
+		}
+	}
+}
+
+// TestReadCutsLongNames: a name of any length makes no error of that length.
+func TestReadCutsLongNames(t *testing.T) {
+	row := strings.Repeat("a", 1000) + ",8,1\n"
+	_, err := read("prompt_id,n,successes\n" + row + row)
+	if err == nil || len(err.Error()) > 400 {
+		t.Errorf("error %v, want one of at most 400 bytes", err)
+	}
+}
+
 func TestReadAtoms(t *testing.T) {
 	got, err := table.ReadAtoms(strings.NewReader("\ufeffweight,p\r\n0.25,0.5\r\n0.75,1\r\n"), "atoms.csv")
 	if want := []table.Atom{{P: 0.5, Weight: 0.25}, {P: 1, Weight: 0.75}}; err != nil || !reflect.DeepEqual(got, want) {

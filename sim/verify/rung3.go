@@ -19,7 +19,7 @@ func rung3() []study {
 	}
 }
 
-var truncatedShapes = []float64{1, 1.5, 2}
+var truncatedShapes = []float64{1, 1.1, 1.5, 2}
 
 // umin is the smallest reward variance of the ladder's Pareto laws.
 const umin = 0.01
