@@ -53,6 +53,7 @@ type Record struct {
 	Start       time.Time       `json:"start"`
 	End         *time.Time      `json:"end"` // null while running
 	Status      string          `json:"status"`
+	Files       []string        `json:"files"` // what the run wrote beside run.json, once it has ended; slashes
 }
 
 // A Machine is where a run ran.
@@ -100,18 +101,20 @@ func Create(path string, record Record, force bool) (*Dir, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
-	if mounted(path) {
+	if mounted(path) || holdsWorkingDirectory(path) { // it cannot be renamed, or must not
 		d, _, err := Resume(path, record, true)
 		if d != nil {
 			d.keep = false
 		}
 		return d, err
 	}
-	work := temporaryName(path)
-	if err := os.Mkdir(work, 0o777); err != nil {
+	d := &Dir{final: path, work: temporaryName(path), record: begin(record), force: force}
+	if err := d.lockFinal(); err != nil {
 		return nil, err
 	}
-	d := &Dir{final: path, work: work, record: begin(record), force: force}
+	if err := os.Mkdir(d.work, 0o777); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
 	if err := d.writeRecord(); err != nil {
 		return nil, errors.Join(err, d.Discard())
 	}
@@ -142,7 +145,7 @@ func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err e
 	resumed = earlier != nil && !force
 	d = &Dir{final: path, work: path, keep: true, record: begin(record), lock: lock}
 	if resumed {
-		d.record.Start = earlier.Start
+		d.record.Start, d.record.Files = earlier.Start, earlier.Files
 	} else if err := clearRun(path); err != nil {
 		return nil, false, errors.Join(err, lock.Close())
 	}
@@ -150,6 +153,35 @@ func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err e
 		return nil, false, errors.Join(err, lock.Close())
 	}
 	return d, resumed, nil
+}
+
+// lockFinal takes the lock of the directory that the run will replace, where
+// there is one and it is not held yet: a long run may be writing there.
+func (d *Dir) lockFinal() error {
+	if d.lock != nil {
+		return nil
+	}
+	lock, err := lockDir(d.final)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		d.lock = lock
+	}
+	return err
+}
+
+// holdsWorkingDirectory reports whether the process works in path or below it.
+func holdsWorkingDirectory(path string) bool {
+	here, err := os.Getwd()
+	if err != nil {
+		return false
+	}
+	if target, err := filepath.EvalSymlinks(here); err == nil {
+		here = target
+	}
+	below, err := filepath.Rel(path, here)
+	return err == nil && below != ".." && !strings.HasPrefix(below, ".."+string(filepath.Separator))
 }
 
 // resolve returns the absolute path, symbolic links followed: a link to a
@@ -176,6 +208,7 @@ func begin(r Record) Record {
 	r.Start = now()
 	r.End = nil
 	r.Status = Running
+	r.Files = []string{}
 	return r
 }
 
@@ -197,13 +230,19 @@ func check(path string, record Record, force bool) (*Record, error) {
 	}
 	for _, e := range entries {
 		if !slices.Contains(known, e.Name()) {
-			return nil, &ConflictError{
-				path, fmt.Sprintf("holds %s, which no run writes, want a new, an empty or a run directory", e.Name()),
-				"name another directory",
-			}
+			return nil, foreign(path, e.Name())
 		}
 	}
 	earlier, err := Read(path)
+	if errors.Is(err, fs.ErrNotExist) { // no run wrote what is here, force or not
+		return nil, foreign(path, entries[0].Name())
+	}
+	if err == nil {
+		err := earlier.owns(path)
+		if err != nil {
+			return nil, err
+		}
+	}
 	if err != nil && !force {
 		return nil, &ConflictError{
 			path, fmt.Sprintf("is not empty and has no readable %s", runFile),
@@ -214,6 +253,28 @@ func check(path string, record Record, force bool) (*Record, error) {
 		return earlier, nil
 	}
 	return earlier, earlier.admits(path, record)
+}
+
+// foreign is the conflict of a file that no run wrote.
+func foreign(path, name string) error {
+	return &ConflictError{
+		path, fmt.Sprintf("holds %s, which no run wrote, want a new, an empty or a run directory", name),
+		"name another directory",
+	}
+}
+
+// owns returns a conflict where the directory holds a file that the run, which
+// has ended, did not write. What a killed run wrote is not known.
+func (r *Record) owns(path string) error {
+	if r.Status == Running {
+		return nil
+	}
+	return fs.WalkDir(os.DirFS(path), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || name == runFile || temporary(e.Name()) || slices.Contains(r.Files, name) {
+			return err
+		}
+		return foreign(path, name)
+	})
 }
 
 // admits says whether a run may go on where r stopped.
@@ -280,6 +341,9 @@ func (d *Dir) write(name string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
+	if name != runFile && !slices.Contains(d.record.Files, name) {
+		d.record.Files = append(d.record.Files, name)
+	}
 	return WriteFile(path, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
@@ -341,8 +405,11 @@ func (d *Dir) end(status string) error {
 	d.record.End, d.record.Status = &end, status
 	err := d.writeRecord()
 	if err == nil && d.work != d.final {
-		// Another run may have finished there in the meantime.
-		if _, err = check(d.final, d.record, d.force); err == nil {
+		// Another run may have begun or finished there in the meantime.
+		if err = d.lockFinal(); err == nil {
+			_, err = check(d.final, d.record, d.force)
+		}
+		if err == nil {
 			err = replace(d.work, d.final)
 		}
 	}

@@ -174,6 +174,60 @@ func TestForeignFilesAreNeverReplaced(t *testing.T) {
 	conflict(t, err, "thesis.tex")
 }
 
+// TestForceSparesAUsersFiles: force replaces what a run wrote, never a folder
+// that no run wrote nor a file that a user put beside a run's own.
+func TestForceSparesAUsersFiles(t *testing.T) {
+	paper := filepath.Join(t.TempDir(), "paper")
+	must(t, os.MkdirAll(filepath.Join(paper, "figures"), 0o777))
+	must(t, os.WriteFile(filepath.Join(paper, "report.md"), []byte("mine"), 0o600))
+	for _, force := range []bool{false, true} {
+		_, err := rundir.Create(paper, record(`{"batch": 4}`), force)
+		conflict(t, err, "which no run wrote")
+		_, _, err = rundir.Resume(paper, record(`{"batch": 4}`), force)
+		conflict(t, err, "which no run wrote")
+	}
+
+	out := filepath.Join(t.TempDir(), "out")
+	d := create(t, out, false)
+	must(t, d.Write("figures/a.svg", []byte("ours")))
+	must(t, d.Complete())
+	must(t, create(t, out, true).Complete())
+	d = create(t, out, true)
+	must(t, d.Write("figures/a.svg", []byte("ours")))
+	must(t, d.Complete())
+	must(t, os.WriteFile(filepath.Join(out, "figures", "mine.pdf"), []byte("mine"), 0o600))
+	_, err := rundir.Create(out, record(`{"batch": 4}`), true)
+	conflict(t, err, "holds figures/mine.pdf, which no run wrote")
+}
+
+// TestOneShotMindsTheLock: a one-shot run, even by force, waits for no long run
+// and does not write into its directory.
+func TestOneShotMindsTheLock(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	long, _, err := rundir.Resume(out, record(`{"batch": 4}`), false)
+	must(t, err)
+	for _, force := range []bool{false, true} {
+		_, err := rundir.Create(out, record(`{"batch": 4}`), force)
+		conflict(t, err, "is being written by another run")
+	}
+	must(t, long.Complete())
+	must(t, create(t, out, true).Complete())
+}
+
+// TestWorkingDirectoryStays: a run into the working directory leaves the shell
+// where it is.
+func TestWorkingDirectoryStays(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, force := range []bool{false, true} {
+		d := create(t, ".", force)
+		must(t, d.Write("results.csv", []byte("x")))
+		must(t, d.Complete())
+		if got := names(t, "."); got != "results.csv run.json" {
+			t.Errorf("the working directory holds %q", got)
+		}
+	}
+}
+
 func TestEmptyDirectoryIsTaken(t *testing.T) {
 	out := t.TempDir()
 	must(t, create(t, out, false).Complete())
