@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -16,8 +17,46 @@ import (
 	"vigorlab/distributions/spec"
 )
 
-// openFile is how commands open the files that specs name.
-func openFile(path string) (io.ReadCloser, error) { return os.Open(path) }
+// opener returns how commands open the files that a user names. An interrupt
+// ends opening and reading, which wait for ever on a pipe that nobody writes.
+func opener(ctx context.Context) spec.Opener {
+	return func(path string) (io.ReadCloser, error) {
+		f, err := await(ctx, func() (*os.File, error) { return os.Open(path) })
+		if err != nil {
+			return nil, err
+		}
+		return &interruptible{ctx, f}, nil
+	}
+}
+
+// interruptible is a file whose reading ctx ends.
+type interruptible struct {
+	ctx context.Context
+	*os.File
+}
+
+// Read reads into a buffer of its own: after an interrupt it may still go on.
+func (f *interruptible) Read(p []byte) (int, error) {
+	content, err := await(f.ctx, func() ([]byte, error) {
+		own := make([]byte, len(p))
+		n, err := f.File.Read(own)
+		return own[:n], err
+	})
+	return copy(p, content), err
+}
+
+// stopped is a writer that ctx ends.
+type stopped struct {
+	ctx context.Context
+	io.Writer
+}
+
+func (w stopped) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(p)
+}
 
 // The formats of standard output.
 const (

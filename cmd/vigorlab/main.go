@@ -12,11 +12,11 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run executes one command line and returns the exit code. The first SIGINT or
-// SIGTERM cancels it, the second kills the process.
+// run executes one command line and returns the exit code. The first SIGINT,
+// SIGTERM or SIGHUP (a lost terminal) cancels it, the second kills the process.
 func run(args []string, stdout, stderr *os.File) int {
 	signal.Ignore(syscall.SIGPIPE) // a reader that has seen enough is told by EPIPE
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return execute(ctx, args, stdout, stderr)

@@ -86,8 +86,8 @@ func (v *batchFlag) Set(text string) error {
 }
 
 func (f *replayFlags) run(ctx context.Context, a *app) error {
-	t, digest := f.table()
-	strategies := f.parseStrategies()
+	t, digest := f.table(ctx)
+	strategies := f.parseStrategies(ctx)
 	size := f.batch
 	if t != nil {
 		if size > len(t.Rows) {
@@ -139,19 +139,19 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 
 // table reads the table of --table and returns it with the digest of its
 // bytes; nil where it is at fault.
-func (f *replayFlags) table() (*table.Table, string) {
+func (f *replayFlags) table(ctx context.Context) (*table.Table, string) {
 	path, ok := f.once(f.tables, "table", "a CSV file with the columns prompt_id, n, successes")
 	if !ok {
 		return nil, ""
 	}
-	t, digest, err := readTable(path)
+	t, digest, err := readTable(ctx, path)
 	f.add("--table", err)
 	return t, digest
 }
 
 // readTable reads a table with the SHA-256 digest of its file.
-func readTable(path string) (*table.Table, string, error) {
-	file, err := openFile(path)
+func readTable(ctx context.Context, path string) (*table.Table, string, error) {
+	file, err := opener(ctx)(path)
 	if err != nil {
 		return nil, "", err
 	}

@@ -162,21 +162,25 @@ func files(ts *testscript.TestScript) []string {
 	return names
 }
 
-// interrupt starts vigorlab, waits until a run directory is being written,
-// sends SIGINT, and checks that the program ends within a second with exit
-// code 130.
+// interrupt starts vigorlab, waits until its run directory is being written, or
+// until it reads a named pipe that nobody fills, sends SIGINT, and checks that
+// the program ends within a second with exit code 130.
 //
-//	interrupt DIR ARG...
+//	interrupt DIR|PIPE ARG...
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
-		ts.Fatalf("usage: interrupt DIR ARG...")
+		ts.Fatalf("usage: interrupt DIR|PIPE ARG...")
 	}
 	cmd := exec.Command("vigorlab", args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	ts.Check(cmd.Start())
-	waitForRun(ts, args[0])
+	if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		defer waitForReader(ts, args[0]).Close()
+	} else {
+		waitForRun(ts, args[0])
+	}
 	sent := time.Now()
 	ts.Check(cmd.Process.Signal(syscall.SIGINT))
 	code := codeOf(ts, cmd.Wait())
@@ -186,6 +190,17 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	if code != exitInterrupted {
 		ts.Fatalf("exit code %d, want %d; standard error: %s", code, exitInterrupted, &stderr)
 	}
+}
+
+// waitForReader waits until a named pipe is read and returns its other end.
+func waitForReader(ts *testscript.TestScript, name string) *os.File {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if f, err := os.OpenFile(ts.MkAbs(name), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			return f
+		}
+	}
+	ts.Fatalf("nothing read %s", name)
+	return nil
 }
 
 // waitForRun waits until the run.json of a running run stands in dir or in a

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -56,11 +58,11 @@ func (f *comparing) config(population string, bar *progress.Bar) sim.Config {
 var defaultStrategies = []string{"vigor", "fixed:g=8"}
 
 // parseStrategies parses --strategy or the defaults.
-func (f *comparing) parseStrategies() []strategy.Strategy {
+func (f *comparing) parseStrategies(ctx context.Context) []strategy.Strategy {
 	if len(f.strategySpecs) == 0 {
-		return f.strategies(defaultStrategies)
+		return f.strategies(ctx, defaultStrategies)
 	}
-	return f.strategies(f.strategySpecs)
+	return f.strategies(ctx, f.strategySpecs)
 }
 
 type simulateFlags struct {
@@ -104,14 +106,17 @@ number of workers.`,
 const maxBatch = 10_000_000
 
 func (f *simulateFlags) run(ctx context.Context, a *app) error {
-	population := f.population(f.populationSpecs)
+	population := f.population(ctx, f.populationSpecs)
 	if population.Law == nil && len(f.strategySpecs) == 0 {
 		f.strategySpecs = []string{"vigor:select=truth", "fixed:g=8"} // all that such a law allows
 	}
-	strategies := f.parseStrategies()
+	strategies := f.parseStrategies(ctx)
 	f.startable(strategies, f.batch)
 	f.checkEmit(population)
 	if err := f.err(); err != nil {
+		return err
+	}
+	if err := f.canEmit(); err != nil {
 		return err
 	}
 	line := f.line(population.Spec, specsOf(strategies))
@@ -206,6 +211,38 @@ func (f *simulateFlags) checkEmit(p spec.Population) {
 		f.addf("--emit-table %s exists", f.emitTable)
 		f.hint("name another file, or replace this one with --force")
 	}
+	if f.out != "" && inside(f.emitTable, f.out) {
+		f.addf("--emit-table %s lies in the run directory --out %s, want another place", f.emitTable, f.out)
+	}
+}
+
+// inside reports whether a file would lie in a directory or below it.
+func inside(file, dir string) bool {
+	at, err := filepath.Abs(file)
+	if err != nil {
+		return false
+	}
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	name, err := filepath.Rel(root, at)
+	return err == nil && filepath.IsLocal(name)
+}
+
+// canEmit fails where the table of --emit-table cannot be written, before
+// anything is computed for it.
+func (f *simulateFlags) canEmit() error {
+	if f.emitTable == "" {
+		return nil
+	}
+	dir := filepath.Dir(f.emitTable)
+	if info, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("--emit-table: %w", err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("--emit-table: %s is not a directory", dir)
+	}
+	return nil
 }
 
 // emit writes the first batch under the first strategy as a table.
@@ -227,7 +264,7 @@ func (f *simulateFlags) emit(ctx context.Context, p spec.Population, strategies 
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	if err := rundir.WriteFile(f.emitTable, t.Write); err != nil {
+	if err := rundir.WriteFile(f.emitTable, func(w io.Writer) error { return t.Write(stopped{ctx, w}) }); err != nil {
 		return fmt.Errorf("--emit-table: %w", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,13 +18,13 @@ const (
 )
 
 // population parses the value of --population.
-func (c *common) population(values []string) spec.Population {
+func (c *common) population(ctx context.Context, values []string) spec.Population {
 	text, ok := c.once(values, "population", "a spec such as beta:a=0.1,b=0.3")
 	if !ok {
 		c.hint(hintPopulations)
 		return spec.Population{}
 	}
-	p, err := spec.ParsePopulation(text, openFile)
+	p, err := spec.ParsePopulation(text, opener(ctx))
 	if err != nil {
 		c.add("--population", err)
 		c.hint(hintPopulations)
@@ -32,11 +33,11 @@ func (c *common) population(values []string) spec.Population {
 }
 
 // strategies parses the values of --strategy; those at fault are left out.
-func (c *common) strategies(values []string) []strategy.Strategy {
+func (c *common) strategies(ctx context.Context, values []string) []strategy.Strategy {
 	var parsed []strategy.Strategy
 	typed := map[string]string{}
 	for _, text := range values {
-		s, err := strategy.Parse(text, openFile)
+		s, err := strategy.Parse(text, opener(ctx))
 		if err != nil {
 			c.add("--strategy", err)
 			c.hint(hintStrategies)
@@ -65,7 +66,7 @@ func specsOf(strategies []strategy.Strategy) []string {
 func makers(strategies []strategy.Strategy) []sim.NewStrategy {
 	m := make([]sim.NewStrategy, len(strategies))
 	for i, s := range strategies {
-		m[i] = func() (strategy.Strategy, error) { return strategy.Parse(s.Spec(), openFile) }
+		m[i] = func() (strategy.Strategy, error) { return strategy.Parse(s.Spec(), nil) }
 	}
 	return m
 }

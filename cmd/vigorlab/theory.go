@@ -54,12 +54,12 @@ no allocation can pass, and the speedup eta^x under three exponents.`,
 }
 
 func (f *theoryFlags) run(ctx context.Context, a *app) error {
-	population := f.population(f.populationSpecs)
+	population := f.population(ctx, f.populationSpecs)
 	input := theory.Input{
 		Variance: population.Variance, Law: population.Law,
 		Batch: f.batch, Frontier: f.frontier, Nodes: theory.DefaultNodes,
 	}
-	strategySpec := f.strategy(&input)
+	strategySpec := f.strategy(ctx, &input)
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (f *theoryFlags) run(ctx context.Context, a *app) error {
 // strategy names the strategy of --strategy, vigor where it is not given, to
 // the theory, and returns its normalised spec. A schedule whose groups are too
 // large to be run has closed forms all the same.
-func (f *theoryFlags) strategy(in *theory.Input) string {
+func (f *theoryFlags) strategy(ctx context.Context, in *theory.Input) string {
 	specs := f.strategySpecs
 	if len(specs) == 0 {
 		specs = []string{"vigor"}
@@ -112,7 +112,7 @@ func (f *theoryFlags) strategy(in *theory.Input) string {
 		f.hint(hintStrategies)
 		return ""
 	}
-	s, err := strategy.Parse(text, openFile)
+	s, err := strategy.Parse(text, opener(ctx))
 	var large *schedule.LargeError
 	if errors.As(err, &large) {
 		in.Vigor = &large.Plan

@@ -63,7 +63,7 @@ report.md, and goes on where an interrupted run stopped.`,
 
 func (f *verifyFlags) run(ctx context.Context, a *app) error {
 	cfg := verify.Config{Seed: f.seed, Workers: f.workers, Quick: f.quick, Only: f.only}
-	digests := f.readTables(&cfg)
+	digests := f.readTables(ctx, &cfg)
 	f.add("--only", cfg.Validate())
 	if f.live != "" {
 		f.addf("--live = %s: runs of live models cannot be read yet, want no --live", shown(f.live))
@@ -102,10 +102,10 @@ func (f *verifyFlags) run(ctx context.Context, a *app) error {
 }
 
 // readTables reads the tables of --table and returns what names them.
-func (f *verifyFlags) readTables(cfg *verify.Config) []output.Object {
+func (f *verifyFlags) readTables(ctx context.Context, cfg *verify.Config) []output.Object {
 	digests := []output.Object{}
 	for _, path := range f.tables {
-		t, digest, err := readTable(path)
+		t, digest, err := readTable(ctx, path)
 		if err != nil {
 			f.add("--table", err)
 			continue
@@ -155,7 +155,7 @@ func keepSections(cfg *verify.Config, d *rundir.Dir) {
 			return nil, false
 		}
 		s := new(verify.Section)
-		return s, json.Unmarshal(content, s) == nil
+		return s, json.Unmarshal(content, s) == nil && s.Study == study
 	}
 }
 
