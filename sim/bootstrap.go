@@ -37,13 +37,23 @@ func DefaultBootstrap() BootstrapConfig { return BootstrapConfig{200, 50, 0.95} 
 // batches, or on more where batches are small parts of a sample: as many as meet
 // every prompt ten times, but no more than cfg.Replicates, beyond which r itself
 // is the noisier. The noise of these widens the interval a little; it is never
-// too narrow for lack of replicates. newSource must make Resamplers.
+// too narrow for lack of replicates. A single prompt has no other samples, and
+// its figures no interval. newSource must make Resamplers.
 func Bootstrap(ctx context.Context, cfg Config, b BootstrapConfig, newSource NewSource, strategies []NewStrategy, r *Result) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
 	if !(b.Resamples >= 2 && b.Replicates >= 1 && b.Level > 0 && b.Level < 1) {
 		return fmt.Errorf("bootstrap = %+v, want at least 2 resamples, 1 replicate and a level in (0, 1)", b)
+	}
+	first, err := newSource()
+	if err != nil {
+		return err
+	}
+	if sample, ok := first.(Resampler); !ok {
+		return errors.New("this source's prompts cannot be drawn again")
+	} else if sample.Prompts() < 2 {
+		return nil
 	}
 	samples := stream.New(cfg.Seed).Named(cfg.Population).Named("bootstrap")
 	values := make([][][]float64, len(r.Strategies)) // by strategy and figure, one a sample
@@ -57,11 +67,8 @@ func Bootstrap(ctx context.Context, cfg Config, b BootstrapConfig, newSource New
 			if err != nil {
 				return nil, err
 			}
-			src, ok := w.source.(Resampler)
-			if !ok {
-				return nil, errors.New("this source's prompts cannot be drawn again")
-			}
-			const passes = 10 // over the prompts
+			src := w.source.(Resampler) // as the first one is
+			const passes = 10           // over the prompts
 			batches := max(b.Replicates, min(passes*src.Prompts()/w.batch, cfg.Replicates))
 			return func(ctx context.Context, i int) (*Result, error) {
 				key := samples.With(uint64(i))

@@ -17,6 +17,7 @@ type comparison struct {
 	reproduce  string
 	subject    output.Object // what opens the document: population or table
 	population string
+	truth      string // what eta counts as the reward variance
 	warnings   []string
 	*sim.Result
 }
@@ -297,7 +298,7 @@ func (c *comparison) screeningText(t *output.Text, names []string) {
 func (c *comparison) notes(t *output.Text) {
 	t.Blank()
 	words := []string{
-		"eta is the true reward variance u = 4p(1-p) that an average rollout of the update meets, relative to equal groups.",
+		"eta is the " + c.truth + " that an average rollout of the update meets, relative to equal groups.",
 		"signal is the mean within-group standard deviation of the rewards, ineffective the share of rollouts in groups whose rewards all agree.",
 		"Rewards are in {-1, +1}.",
 	}

@@ -116,9 +116,15 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	c := &comparison{
-		command: "replay", reproduce: line.String(), population: "table:path=" + t.Name,
+		command: "replay", truth: truths[f.draw], reproduce: line.String(), population: "table:path=" + t.Name,
 		subject:  output.Object{{Key: "table", Value: t.Name}, {Key: "draw", Value: f.draw}},
-		warnings: append(f.fewRollouts(t), singlePrompts(strategies, size)...),
+		warnings: singlePrompts(strategies, size),
+	}
+	if f.draw == source.DrawReplacement {
+		c.warnings = append(c.warnings, fewRollouts(t, "; --draw posterior does not")...)
+	}
+	if len(t.Rows) < 2 {
+		c.warnings = append(c.warnings, fmt.Sprintf("%s has one prompt: there are no other samples of prompts, and no figure has an interval over them", t.Name))
 	}
 	f.warn(a, c.warnings)
 	var notes []string // what figures do not show
@@ -135,6 +141,13 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 	}
 	f.warn(a, notes)
 	return c.result().print(a, f.format)
+}
+
+// truths says, by --draw, what reward variance stands for the unknown one.
+var truths = map[string]string{
+	source.DrawReplacement: "reward variance u = 4p(1-p), p the recorded share of successes,",
+	source.DrawWithout:     "reward variance u = 4p(1-p), p the recorded share of successes,",
+	source.DrawPosterior:   "reward variance u = 4p(1-p), p drawn from its posterior,",
 }
 
 // table reads the table of --table and returns it with the digest of its
@@ -181,11 +194,8 @@ func (f *replayFlags) line(path string, strategies []string) *commandLine {
 const fewEnough = 32
 
 // fewRollouts warns where drawing with replacement takes all-equal prompts of
-// few rollouts for dead or solved ones.
-func (f *replayFlags) fewRollouts(t *table.Table) []string {
-	if f.draw != source.DrawReplacement {
-		return nil
-	}
+// few rollouts for dead or solved ones, and names the way out.
+func fewRollouts(t *table.Table, wayOut string) []string {
 	few := 0
 	for _, row := range t.Rows {
 		if row.N < fewEnough && (row.S == 0 || row.S == row.N) {
@@ -196,8 +206,8 @@ func (f *replayFlags) fewRollouts(t *table.Table) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"%d of %d prompts have fewer than %d recorded rollouts and all of them equal: drawing with replacement treats them as dead or solved for ever; --draw posterior does not",
-		few, len(t.Rows), fewEnough)}
+		"%d of %d prompts of %s have fewer than %d recorded rollouts and all of them equal: drawing with replacement treats them as dead or solved for ever%s",
+		few, len(t.Rows), t.Name, fewEnough, wayOut)}
 }
 
 // replay runs the engine on the table, then on bootstrap samples of its

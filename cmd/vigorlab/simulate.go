@@ -132,7 +132,7 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	c := &comparison{
-		command: "simulate", reproduce: line.String(), population: population.Spec,
+		command: "simulate", truth: "true reward variance u = 4p(1-p)", reproduce: line.String(), population: population.Spec,
 		subject:  output.Object{{Key: "population", Value: population.Spec}},
 		warnings: singlePrompts(strategies, f.batch),
 	}

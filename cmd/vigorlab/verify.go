@@ -62,6 +62,9 @@ report.md, and goes on where an interrupted run stopped.`,
 }
 
 func (f *verifyFlags) run(ctx context.Context, a *app) error {
+	for i, name := range f.only {
+		f.only[i] = strings.TrimSpace(name) // "2, 4.screening"
+	}
 	cfg := verify.Config{Seed: f.seed, Workers: f.workers, Quick: f.quick, Only: f.only}
 	digests := f.readTables(ctx, &cfg)
 	f.add("--only", cfg.Validate())
@@ -79,6 +82,9 @@ func (f *verifyFlags) run(ctx context.Context, a *app) error {
 	})
 	if err != nil {
 		return err
+	}
+	for _, t := range cfg.Tables {
+		f.warn(a, fewRollouts(t, "; replay has --draw posterior, which does not"))
 	}
 	bar := progress.New(a.stderr, f.quiet)
 	defer bar.Close()

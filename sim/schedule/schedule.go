@@ -7,6 +7,7 @@ package schedule
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ func (v Vigor) Validate() error {
 	if a := v.Alpha.Float(); !(a > 0 && a < 1) {
 		fault("alpha", v.Alpha, "(0, 1)")
 	}
-	if !(v.Gamma.Float() > 0) {
+	if g := v.Gamma.Float(); !(g > 0 && !math.IsInf(g, 1)) {
 		fault("gamma", v.Gamma, "(0, Inf)")
 	}
 	oneOf := func(field, value string, known ...string) {

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -90,26 +89,30 @@ func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]
 		return nil, Curve{}, err
 	}
 	eta := r.Strategies[0].Eta
-	if eta.Prompts == nil {
-		return nil, Curve{}, errors.New("too few prompts have any reward variance for an interval")
-	}
-	interval := [2]float64{eta.Prompts.Low, eta.Prompts.High}
 	gain := Row{
 		ID: "gain", Kind: Claim,
 		Claim:    "VIGOR finds more reward variance per rollout than fixed groups on " + t.Name,
 		Method:   fmt.Sprintf("replay with replacement, %d prompts, intervals over %d samples of prompts", len(t.Rows), boot.Resamples),
-		Estimate: number(eta.Mean), SE: number(eta.SE), Reference: number(1), Interval: &interval,
+		Estimate: number(eta.Mean), SE: number(eta.SE), Reference: number(1),
 		Test: "95 % percentile bootstrap over prompts; the claim is that eta is above 1",
 		Note: p.String(),
 	}
+	point := Point{Y: eta.Mean, Low: eta.Mean, High: eta.Mean}
+	if i := eta.Prompts; i != nil {
+		gain.Interval = &[2]float64{i.Low, i.High}
+		point.Low, point.High = i.Low, i.High
+	}
 	switch {
-	case interval[0] > 1:
+	case gain.Interval == nil:
+		gain.Verdict, gain.Reason = Untestable, "too few prompts for an interval over samples of prompts"
+	case point.Low > 1:
 		gain.Verdict = Holds
-	case interval[1] < 1:
+	case point.High < 1:
 		gain.Verdict = Fails
 	default:
-		gain.Verdict = Untestable
-		gain.Reason = "the interval holds 1: these prompts cannot tell"
+		gain.Verdict, gain.Reason = Untestable, "the interval holds 1: these prompts cannot tell"
+	}
+	if gain.Reason != "" {
 		gain.Note = joinNotes(gain.Reason, gain.Note)
 	}
 	foretold := claimed(Row{
@@ -117,10 +120,10 @@ func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]
 		Method: "the same replay beside perfect selection on the table's law",
 	}, eta.Mean, p.Perfect)
 	foretold.Test = fmt.Sprintf("the replay's mean, without regard to its error: holds within d up to d = %g, relative", closeBy)
-	foretold.SE, foretold.Interval = number(eta.SE), &interval
+	foretold.SE, foretold.Interval = number(eta.SE), gain.Interval
 	curve := Curve{
 		Figure: FigureReplay, Family: filepath.Base(t.Name), Kind: MonteCarlo,
-		Points: []Point{{Y: eta.Mean, Low: interval[0], High: interval[1]}},
+		Points: []Point{point},
 	}
 	return []Row{gain, foretold}, curve, nil
 }

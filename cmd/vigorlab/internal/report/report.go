@@ -155,7 +155,7 @@ var meanings = []meaning{
 	},
 	{
 		"7.", ".gain",
-		"On the recorded outcomes VIGOR finds more reward variance per rollout than fixed groups.",
+		"On recorded outcomes that can tell, VIGOR finds more reward variance per rollout than fixed groups.",
 		"On some recorded outcomes VIGOR finds less reward variance per rollout than fixed groups.",
 	},
 	{
@@ -178,7 +178,7 @@ func conclusions(b *bytes.Buffer, rows []verify.Row) {
 	}
 	for _, r := range rows {
 		if r.Kind == verify.Claim && r.Verdict == verify.Untestable {
-			fmt.Fprintf(b, "- Nothing yet on rung %d, %s: %s.\n", r.Rung, RungTitle(r.Rung), r.Note)
+			fmt.Fprintf(b, "- Nothing yet on rung %d, %q: %s.\n", r.Rung, r.Claim, r.Reason)
 		}
 	}
 	b.WriteString("\n## What not to conclude\n\n")
