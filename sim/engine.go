@@ -57,6 +57,10 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// ErrManySteps is wrapped by Run's error for a strategy with a history, or
+// with prompts of its own choice.
+var ErrManySteps = errors.New("needs a run of many steps over a prompt set")
+
 // NewSource makes a worker's own source.
 type NewSource func() (rollout.TruthSource, error)
 
@@ -233,6 +237,9 @@ func newWorker(cfg *Config, newSource NewSource, strategies []NewStrategy) (*wor
 		s, err := newStrategy()
 		if err != nil {
 			return nil, err
+		}
+		if c := s.Capabilities(); c.History || c.PicksPrompts {
+			return nil, fmt.Errorf("%s: %w", s.Spec(), ErrManySteps)
 		}
 		w.arms = append(w.arms, newArm(s, w.batch, w.lengths != nil, cfg))
 	}

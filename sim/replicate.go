@@ -162,7 +162,7 @@ func (a *arm) update(ctx context.Context, src rollout.Source, t *truth) error {
 	a.countBins(t)
 	u := a.strategy.Update()
 	if !u.Fresh {
-		a.measure(u.Prompts, a.batch.N, a.batch.S, t.u)
+		a.measure(u, a.batch.N, a.batch.S, t.u)
 		a.finish(t)
 		return nil
 	}
@@ -179,7 +179,7 @@ func (a *arm) update(ctx context.Context, src rollout.Source, t *truth) error {
 	for _, n := range a.tokens {
 		a.ledger.GeneratedTokens += n
 	}
-	a.measure(u.Prompts, a.batch.N, a.freshS, t.u)
+	a.measure(u, a.batch.N, a.freshS, t.u)
 	a.finish(t)
 	return nil
 }
@@ -201,16 +201,20 @@ func (a *arm) askAgain(prompts []int) {
 	}
 }
 
-// measure sums the trained groups up: those of the given prompts, of all for
-// nil, with n rollouts and s successes each; u holds the true variances.
-func (a *arm) measure(prompts, n, s []int, u []float64) {
+// measure sums up the groups that the update uses, of n rollouts with s
+// successes each unless it says otherwise; u holds the true variances. Loss
+// weights and baselines change no figure of one step.
+func (a *arm) measure(up strategy.Update, n, s []int, u []float64) {
+	if up.N != nil {
+		n, s = up.N, up.S
+	}
 	a.totals = [numTotals]float64{}
 	a.sizes = append(a.sizes[:0], make([]int, slices.Max(n)+1)...)
-	if prompts == nil {
+	if up.Prompts == nil {
 		a.sum(n, s, u)
 		return
 	}
-	for _, x := range prompts {
+	for _, x := range up.Prompts {
 		a.sum(n[x:x+1], s[x:x+1], u[x:x+1])
 	}
 }

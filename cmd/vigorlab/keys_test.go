@@ -151,7 +151,7 @@ func TestKeys(t *testing.T) {
 		}},
 		{"strategies", map[string]string{
 			"0":              "capabilities name parameters provenance source",
-			"0.capabilities": "changes_loss embeddings exact_budget first_epoch history truth",
+			"0.capabilities": "changes_loss embeddings exact_budget first_epoch history picks_prompts truth",
 			"0.parameters.0": "default doc name range",
 		}},
 		{"populations", map[string]string{

@@ -74,7 +74,12 @@ func makers(strategies []strategy.Strategy) []sim.NewStrategy {
 // startable records a fault for every strategy that cannot run on a batch.
 func (c *common) startable(strategies []strategy.Strategy, batch int) {
 	for _, s := range strategies {
-		if err := s.Start(batch); err != nil {
+		err := s.Start(batch)
+		if k := s.Capabilities(); k.History || k.PicksPrompts {
+			err = sim.ErrManySteps
+			c.hint("compare runs many steps over a prompt set: see vigorlab compare --help")
+		}
+		if err != nil {
 			c.add("--strategy "+s.Spec(), err)
 		}
 	}

@@ -85,6 +85,7 @@ func abilities(c strategy.Capabilities) string {
 	say(c.Embeddings, "needs embeddings", "")
 	say(c.ChangesLoss, "changes the loss", "")
 	say(c.ExactBudget, "spends a budget known beforehand", "spends a budget not known beforehand")
+	say(c.PicksPrompts, "picks its prompts from the prompt set", "")
 	say(c.Truth, "is handed the true success probabilities", "")
 	return strings.Join(can, "; ")
 }

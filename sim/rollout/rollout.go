@@ -22,10 +22,24 @@ type Batch struct {
 	S      []int // successes among them
 	Tokens []int // generated tokens; nil where lengths are unknown
 	Round  int   // rounds finished
+
+	// In a run of many steps ID names every prompt by its number in the prompt
+	// set, and Set brings in further ones, at the end of the batch. Both are nil
+	// in a run of one step, where no prompt returns.
+	ID  []int
+	Set *Set
 }
 
 // Len returns the number of prompts.
 func (b *Batch) Len() int { return len(b.N) }
+
+// add appends a prompt that has no rollouts yet.
+func (b *Batch) add(id int) {
+	b.N, b.S, b.ID = append(b.N, 0), append(b.S, 0), append(b.ID, id)
+	if b.Tokens != nil {
+		b.Tokens = append(b.Tokens, 0)
+	}
+}
 
 // A Source answers requests for rollouts. One goroutine uses it at a time.
 //

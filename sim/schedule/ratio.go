@@ -83,3 +83,13 @@ func (r Ratio) exact() *big.Rat {
 	x, _ := new(big.Rat).SetString(r.String())
 	return x
 }
+
+// Ceil returns r*n rounded up; it must fit an int.
+func (r Ratio) Ceil(n int) int {
+	x := new(big.Rat).SetInt64(int64(n))
+	x.Mul(x, r.exact())
+	num, den := x.Num(), x.Denom()
+	up := new(big.Int).Add(num, den)
+	up.Sub(up, big.NewInt(1))
+	return int(up.Quo(up, den).Int64())
+}

@@ -10,43 +10,89 @@ import (
 )
 
 // Fixed gives every prompt the same group in one round: GRPO's allocation
-// (DeepSeekMath, arXiv 2402.03300).
-type Fixed struct{ g int }
+// (DeepSeekMath, arXiv 2402.03300). Where prompts is not 1 it takes that many
+// prompts for each one of the batch: with g=4,prompts=2 as many rollouts as
+// with g=8, on twice the prompts.
+type Fixed struct {
+	g       int
+	prompts schedule.Ratio
+	picks   bool // prompts is not 1
+	batch   int
+}
 
 var _ Budgeter = (*Fixed)(nil)
+
+var fixedKind = kind{
+	info: Info{
+		Name: "fixed",
+		Parameters: []Parameter{
+			{"g", "8", fmt.Sprintf("a whole number in [1, %d]", schedule.MaxGroup), "rollouts of every prompt"},
+			{"prompts", "1", "[1/1024, 1024], a decimal or a fraction", "prompts taken for each one of the batch, rounded up"},
+		},
+		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
+		Provenance:   "paper",
+		Source:       "GRPO: DeepSeekMath, arXiv 2402.03300",
+	},
+	parse:    parseFixed,
+	spending: func(g int) string { return fmt.Sprintf("fixed:g=%d", g) },
+}
+
+func parseFixed(s spec.Spec) (Strategy, error) {
+	a := spec.NewArgs(s)
+	f := &Fixed{
+		g:       a.Int("g", 8, 1, schedule.MaxGroup),
+		prompts: ratio(a, "prompts", "1", "[1/1024, 1024]", func(x float64) bool { return x >= 1./1024 && x <= 1024 }),
+	}
+	f.picks = f.prompts != schedule.MustRatio("1")
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
 
 // NewFixed returns fixed groups of g rollouts, g in [1, schedule.MaxGroup].
 func NewFixed(g int) (*Fixed, error) {
 	if g < 1 || g > schedule.MaxGroup {
 		return nil, fmt.Errorf("fixed: g = %d, want a whole number in [1, %d]", g, schedule.MaxGroup)
 	}
-	return &Fixed{g}, nil
+	return &Fixed{g: g, prompts: schedule.MustRatio("1")}, nil
 }
-
-var fixedCapabilities = Capabilities{FirstEpoch: true, ExactBudget: true}
 
 // Group returns the common group size.
 func (f *Fixed) Group() int { return f.g }
 
 // Spec implements Strategy.
-func (f *Fixed) Spec() string { return fmt.Sprintf("fixed:g=%d", f.g) }
+func (f *Fixed) Spec() string {
+	if f.picks {
+		return fmt.Sprintf("fixed:g=%d,prompts=%v", f.g, f.prompts)
+	}
+	return fmt.Sprintf("fixed:g=%d", f.g)
+}
 
 // Capabilities implements Strategy.
-func (f *Fixed) Capabilities() Capabilities { return fixedCapabilities }
+func (f *Fixed) Capabilities() Capabilities {
+	return Capabilities{FirstEpoch: true, ExactBudget: true, PicksPrompts: f.picks}
+}
 
 // Start implements Strategy; any batch will do.
-func (f *Fixed) Start(int) error { return nil }
+func (f *Fixed) Start(batch int) error {
+	f.batch = batch
+	return nil
+}
 
 // Budget implements Budgeter.
-func (f *Fixed) Budget(batch int) int { return f.g * batch }
+func (f *Fixed) Budget(batch int) int { return f.g * f.taken(batch) }
 
-// Rounds implements Budgeter.
-func (f *Fixed) Rounds() int { return 1 }
+// taken returns the prompts taken for a batch, rounded up.
+func (f *Fixed) taken(batch int) int { return f.prompts.Ceil(batch) }
 
 // Next asks g rollouts of every prompt, once.
 func (f *Fixed) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []rollout.Request {
 	if b.Round > 0 {
 		return ask
+	}
+	if f.picks {
+		b.Set.Load(f.taken(f.batch))
 	}
 	for x := range b.Len() {
 		ask = append(ask, rollout.Request{X: x, N: f.g})
@@ -81,7 +127,9 @@ func (f *FixedMean) Spec() string {
 }
 
 // Capabilities implements Strategy.
-func (f *FixedMean) Capabilities() Capabilities { return fixedCapabilities }
+func (f *FixedMean) Capabilities() Capabilities {
+	return Capabilities{FirstEpoch: true, ExactBudget: true}
+}
 
 // Start implements Strategy.
 func (f *FixedMean) Start(batch int) error {
@@ -93,9 +141,6 @@ func (f *FixedMean) Start(batch int) error {
 
 // Budget implements Budgeter.
 func (f *FixedMean) Budget(int) int { return f.total }
-
-// Rounds implements Budgeter.
-func (f *FixedMean) Rounds() int { return 1 }
 
 // Next asks the floor of the mean of every prompt and one more of as many
 // random prompts as the remainder.

@@ -44,11 +44,25 @@ func Parse(text string, open spec.Opener) (Strategy, error) {
 type kind struct {
 	info  Info
 	parse func(spec.Spec) (Strategy, error)
+	// spending returns the spec of the strategy that generates g rollouts a
+	// prompt of the batch on average, or as near to it as the parameters come,
+	// all else at the published defaults.
+	spending func(g int) string
 }
 
 var kinds = []kind{
-	{fixedInfo, parseFixed},
-	{vigorInfo, parseVigor},
+	fixedKind,
+	vigorKind,
+}
+
+// Spending returns a spec of every known strategy that generates g >= 1
+// rollouts a prompt of the batch on average, where its parameters allow that.
+func Spending(g int) []string {
+	specs := make([]string, len(kinds))
+	for i, k := range kinds {
+		specs[i] = k.spending(g)
+	}
+	return specs
 }
 
 // Known returns the strategies that Parse knows, in a fixed order.
@@ -66,65 +80,6 @@ func names() []string {
 		n = append(n, k.info.Name)
 	}
 	return n
-}
-
-var fixedInfo = Info{
-	Name:         "fixed",
-	Parameters:   []Parameter{{"g", "8", fmt.Sprintf("a whole number in [1, %d]", schedule.MaxGroup), "rollouts of every prompt"}},
-	Capabilities: fixedCapabilities,
-	Provenance:   "paper",
-	Source:       "GRPO: DeepSeekMath, arXiv 2402.03300",
-}
-
-func parseFixed(s spec.Spec) (Strategy, error) {
-	a := spec.NewArgs(s)
-	g := a.Int("g", 8, 1, schedule.MaxGroup)
-	if err := a.Err(); err != nil {
-		return nil, err
-	}
-	return NewFixed(g)
-}
-
-var vigorInfo = Info{
-	Name: "vigor",
-	Parameters: []Parameter{
-		{"m0", "2", fmt.Sprintf("a whole number in [1, %d]", schedule.MaxGroup), "rollouts of every prompt in round 1"},
-		{"rounds", "4", fmt.Sprintf("a whole number in [1, %d]", schedule.MaxRounds), "rounds T"},
-		{"alpha", "0.5", "(0, 1), a decimal or a fraction", "fraction of the active prompts that a cut keeps"},
-		{"gamma", "2", "(0, Inf), a decimal or a fraction; m0*gamma^(t-1) whole in every round", "expansion of the rollouts a prompt, round by round"},
-		{"ties", schedule.TiesRandom, "random, index", "who stays of the level that a cut splits"},
-		{"cut", schedule.CutCeil, "ceil, floor, nearest", "rounding of alpha*n"},
-		{"select", schedule.SelectSample, "sample, truth, random", "rank by the observed variance, or a control; only truth is handed the true success probabilities"},
-		{"update", schedule.UpdateAll, "all, survivors", "groups that the policy update uses"},
-		{"reuse", "true", "true, false", "whether the update uses the rollouts that chose the prompts"},
-	},
-	Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
-	Provenance:   "paper",
-	Source:       "VIGOR, arXiv 2607.22002",
-}
-
-func parseVigor(s spec.Spec) (Strategy, error) {
-	a := spec.NewArgs(s)
-	plan := schedule.Vigor{
-		M0:     a.Int("m0", 2, 1, schedule.MaxGroup),
-		Rounds: a.Int("rounds", 4, 1, schedule.MaxRounds),
-		Alpha:  ratio(a, "alpha", "0.5", "(0, 1)", func(x float64) bool { return x > 0 && x < 1 }),
-		Gamma:  ratio(a, "gamma", "2", "(0, Inf)", func(x float64) bool { return x > 0 }),
-		Ties:   a.Choice("ties", schedule.TiesRandom, schedule.TiesRandom, schedule.TiesIndex),
-		Cut:    a.Choice("cut", schedule.CutCeil, schedule.CutCeil, schedule.CutFloor, schedule.CutNearest),
-		Select: a.Choice("select", schedule.SelectSample, schedule.SelectSample, schedule.SelectTruth, schedule.SelectRandom),
-		Update: a.Choice("update", schedule.UpdateAll, schedule.UpdateAll, schedule.UpdateSurvivors),
-		Reuse:  a.Choice("reuse", "true", "true", "false") == "true",
-	}
-	if err := a.Err(); err != nil {
-		return nil, err
-	}
-	v, err := NewVigor(plan)
-	if err != nil {
-		a.Add(err)
-		return nil, a.Err()
-	}
-	return v, nil
 }
 
 // ratio reads an exact decimal or fraction that ok accepts.

@@ -188,8 +188,8 @@ func TestVigorTraces(t *testing.T) {
 			if !slices.Equal(got.N, c.n) || !slices.Equal(got.S, c.s) {
 				t.Errorf("counts %v of %v, want %v of %v", got.S, got.N, c.s, c.n)
 			}
-			if !slices.Equal(got.Trained, c.trained) {
-				t.Errorf("trained on %v, want %v", got.Trained, c.trained)
+			if !slices.Equal(got.Update.Prompts, c.trained) {
+				t.Errorf("trained on %v, want %v", got.Update.Prompts, c.trained)
 			}
 		})
 	}

@@ -2,11 +2,13 @@ package strategy
 
 import (
 	"cmp"
+	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
 
 	"vigorlab/distributions"
+	"vigorlab/distributions/spec"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/schedule"
 )
@@ -86,9 +88,6 @@ func (v *Vigor) Budget(batch int) int {
 	}
 	return total
 }
-
-// Rounds implements Budgeter.
-func (v *Vigor) Rounds() int { return v.plan.Rounds }
 
 // Next cuts the active prompts after every round but the last and asks the
 // rest for the next round's rollouts.
@@ -193,4 +192,50 @@ func (v *Vigor) takeTied(keep, left int, r *rand.Rand) int {
 		take = 1
 	}
 	return take
+}
+
+var vigorKind = kind{
+	info: Info{
+		Name: "vigor",
+		Parameters: []Parameter{
+			{"m0", "2", fmt.Sprintf("a whole number in [1, %d]", schedule.MaxGroup), "rollouts of every prompt in round 1"},
+			{"rounds", "4", fmt.Sprintf("a whole number in [1, %d]", schedule.MaxRounds), "rounds T"},
+			{"alpha", "0.5", "(0, 1), a decimal or a fraction", "fraction of the active prompts that a cut keeps"},
+			{"gamma", "2", "(0, Inf), a decimal or a fraction; m0*gamma^(t-1) whole in every round", "expansion of the rollouts a prompt, round by round"},
+			{"ties", schedule.TiesRandom, "random, index", "who stays of the level that a cut splits"},
+			{"cut", schedule.CutCeil, "ceil, floor, nearest", "rounding of alpha*n"},
+			{"select", schedule.SelectSample, "sample, truth, random", "rank by the observed variance, or a control; only truth is handed the true success probabilities"},
+			{"update", schedule.UpdateAll, "all, survivors", "groups that the policy update uses"},
+			{"reuse", "true", "true, false", "whether the update uses the rollouts that chose the prompts"},
+		},
+		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
+		Provenance:   "paper",
+		Source:       "VIGOR, arXiv 2607.22002",
+	},
+	parse:    parseVigor,
+	spending: func(g int) string { return fmt.Sprintf("vigor:m0=%d", max(1, (g+2)/4)) }, // the mean group is 4 m0
+}
+
+func parseVigor(s spec.Spec) (Strategy, error) {
+	a := spec.NewArgs(s)
+	plan := schedule.Vigor{
+		M0:     a.Int("m0", 2, 1, schedule.MaxGroup),
+		Rounds: a.Int("rounds", 4, 1, schedule.MaxRounds),
+		Alpha:  ratio(a, "alpha", "0.5", "(0, 1)", func(x float64) bool { return x > 0 && x < 1 }),
+		Gamma:  ratio(a, "gamma", "2", "(0, Inf)", func(x float64) bool { return x > 0 }),
+		Ties:   a.Choice("ties", schedule.TiesRandom, schedule.TiesRandom, schedule.TiesIndex),
+		Cut:    a.Choice("cut", schedule.CutCeil, schedule.CutCeil, schedule.CutFloor, schedule.CutNearest),
+		Select: a.Choice("select", schedule.SelectSample, schedule.SelectSample, schedule.SelectTruth, schedule.SelectRandom),
+		Update: a.Choice("update", schedule.UpdateAll, schedule.UpdateAll, schedule.UpdateSurvivors),
+		Reuse:  a.Choice("reuse", "true", "true", "false") == "true",
+	}
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	v, err := NewVigor(plan)
+	if err != nil {
+		a.Add(err)
+		return nil, a.Err()
+	}
+	return v, nil
 }

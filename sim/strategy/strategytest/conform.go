@@ -18,10 +18,10 @@ const maxRounds = 20_000
 
 // A Trace is what a strategy did on one batch.
 type Trace struct {
-	Asked   [][]rollout.Request // by round
-	N, S    []int               // at the end
-	Trained []int               // prompts of the update, sorted; all if nil
-	Fresh   bool
+	Asked  [][]rollout.Request // by round
+	ID     []int               // the prompts, in a run of many steps
+	N, S   []int               // at the end
+	Update strategy.Update     // Prompts sorted; a copy
 }
 
 // Answer says how many of n new rollouts of prompt x succeed, after first
@@ -29,9 +29,16 @@ type Trace struct {
 type Answer func(x, first, n int) int
 
 // Run lets s spend its rollouts on batch prompts that answer as told, with
-// tie-breaking draws from r, and checks every request as it comes. truth is
-// handed over only if the capabilities say so.
+// draws from r, and checks every request as it comes. truth is handed over
+// only if the capabilities say so.
 func Run(s strategy.Strategy, batch int, answer Answer, truth []float64, r *rand.Rand) (*Trace, error) {
+	b := &rollout.Batch{N: make([]int, batch), S: make([]int, batch)}
+	return runBatch(s, b, batch, answer, truth, r)
+}
+
+// runBatch runs s on b, the batch of a step with groups for an update of the
+// given size.
+func runBatch(s strategy.Strategy, b *rollout.Batch, batch int, answer Answer, truth []float64, r *rand.Rand) (*Trace, error) {
 	if err := s.Start(batch); err != nil {
 		return nil, err
 	}
@@ -42,16 +49,15 @@ func Run(s strategy.Strategy, batch int, answer Answer, truth []float64, r *rand
 		}
 		seer.SeeTruth(truth)
 	}
-	b := rollout.Batch{N: make([]int, batch), S: make([]int, batch)}
-	t := &Trace{N: b.N, S: b.S}
+	t := new(Trace)
 	for b.Round = 0; b.Round < maxRounds; b.Round++ {
-		ask := s.Next(&b, nil, r)
+		ask := s.Next(b, nil, r)
 		if len(ask) == 0 {
-			u := s.Update()
-			t.Trained, t.Fresh = slices.Sorted(slices.Values(u.Prompts)), u.Fresh
-			return t, nil
+			t.ID, t.N, t.S = slices.Clone(b.ID), slices.Clone(b.N), slices.Clone(b.S)
+			t.Update = clone(s.Update())
+			return t, checkUpdate(t)
 		}
-		if err := checkRequests(ask, batch); err != nil {
+		if err := checkRequests(ask, b.Len()); err != nil {
 			return nil, fmt.Errorf("round %d: %w", b.Round+1, err)
 		}
 		for _, q := range ask {
@@ -62,6 +68,49 @@ func Run(s strategy.Strategy, batch int, answer Answer, truth []float64, r *rand
 		t.Asked = append(t.Asked, slices.Clone(ask))
 	}
 	return nil, fmt.Errorf("still asking after %d rounds", maxRounds)
+}
+
+// clone copies what the strategy owns.
+func clone(u strategy.Update) strategy.Update {
+	u.Prompts = slices.Clone(u.Prompts)
+	slices.Sort(u.Prompts)
+	u.N, u.S = slices.Clone(u.N), slices.Clone(u.S)
+	u.Weights, u.Baselines = slices.Clone(u.Weights), slices.Clone(u.Baselines)
+	return u
+}
+
+// checkUpdate wants an update of prompts that have groups, each once, with as
+// many successes as there can be.
+func checkUpdate(t *Trace) error {
+	u, n, s := t.Update, t.N, t.S
+	if u.N != nil {
+		n, s = u.N, u.S
+	}
+	for _, slice := range []int{len(n), len(s)} {
+		if slice != len(t.N) {
+			return fmt.Errorf("an update of %d prompts, want %d", slice, len(t.N))
+		}
+	}
+	if u.Weights != nil && len(u.Weights) != len(t.N) || u.Baselines != nil && len(u.Baselines) != len(t.N) {
+		return fmt.Errorf("%d weights and %d baselines, want %d or none", len(u.Weights), len(u.Baselines), len(t.N))
+	}
+	for i, x := range u.Prompts {
+		if x < 0 || x >= len(n) || i > 0 && u.Prompts[i-1] == x {
+			return fmt.Errorf("the update lists prompts %v of a batch of %d", u.Prompts, len(n))
+		}
+	}
+	for x, g := range n {
+		if g < 0 || s[x] < 0 || s[x] > g {
+			return fmt.Errorf("prompt %d: %d successes of %d trained rollouts", x, s[x], g)
+		}
+		if u.Weights != nil && !(u.Weights[x] >= 0 && u.Weights[x] <= math.MaxFloat64) {
+			return fmt.Errorf("prompt %d: weight %v, want [0, Inf)", x, u.Weights[x])
+		}
+		if u.Baselines != nil && !(u.Baselines[x] >= 0 && u.Baselines[x] <= 1) {
+			return fmt.Errorf("prompt %d: baseline %v, want [0, 1]", x, u.Baselines[x])
+		}
+	}
+	return nil
 }
 
 func checkRequests(ask []rollout.Request, batch int) error {
@@ -80,62 +129,100 @@ func checkRequests(ask []rollout.Request, batch int) error {
 	return nil
 }
 
-// A population is a batch of prompts that the conformance test tries.
+// A population is a set of prompts that the conformance test tries.
 type population struct {
-	name   string
-	p      []float64
-	answer Answer
+	name string
+	p    []float64
 }
 
-// populations returns batches of every odd kind: one prompt, two, many, all
-// dead, all solved, all alike, mixed.
+// answer draws from the prompts' success probabilities, the same for the same
+// request.
+func (pop *population) answer(step, id, first, n int) int {
+	r := rand.New(rand.NewPCG(uint64(id)<<32|uint64(first), uint64(step)<<32|uint64(n)))
+	s := 0
+	for range n {
+		if r.Float64() < pop.p[id] {
+			s++
+		}
+	}
+	return s
+}
+
+// populations returns prompts of every odd kind: one, two, many, all dead, all
+// solved, all alike, mixed.
 func populations() []population {
 	constant := func(n int, p float64) []float64 { return slices.Repeat([]float64{p}, n) }
 	mixed := make([]float64, 37)
 	for i := range mixed {
 		mixed[i] = float64(i) / 36
 	}
-	list := []population{
-		{name: "one prompt", p: constant(1, 0.5)},
-		{name: "two prompts", p: []float64{0.2, 0.9}},
-		{name: "all dead", p: constant(16, 0)},
-		{name: "all solved", p: constant(16, 1)},
-		{name: "all alike", p: constant(33, 0.5)},
-		{name: "mixed", p: mixed},
+	return []population{
+		{"one prompt", constant(1, 0.5)},
+		{"two prompts", []float64{0.2, 0.9}},
+		{"all dead", constant(16, 0)},
+		{"all solved", constant(16, 1)},
+		{"all alike", constant(33, 0.5)},
+		{"mixed", mixed},
 	}
-	for i := range list {
-		p := list[i].p
-		list[i].answer = func(x, first, n int) int { // the same for the same request
-			r := rand.New(rand.NewPCG(uint64(x)<<32|uint64(first), uint64(n)))
-			s := 0
-			for range n {
-				if r.Float64() < p[x] {
-					s++
-				}
-			}
-			return s
-		}
+}
+
+// run runs s on the prompts of pop in the given order, prompt order[i] as
+// number i: as one batch or, for a strategy with a history or with prompts of
+// its own choice, over three steps on batches of half the prompts.
+func (pop *population) run(s strategy.Strategy, order []int, r *rand.Rand) ([]*Trace, error) {
+	p := make([]float64, len(order))
+	for i, id := range order {
+		p[i] = pop.p[id]
 	}
-	return list
+	c := s.Capabilities()
+	if !c.History && !c.PicksPrompts {
+		answer := func(x, first, n int) int { return pop.answer(0, order[x], first, n) }
+		t, err := Run(s, len(order), answer, p, r)
+		return []*Trace{t}, err
+	}
+	return Steps(s, &World{
+		Prompts: len(order), Batch: (len(order) + 1) / 2, Steps: 3, Truth: p, Order: r,
+		Embeddings: embeddings(p),
+		Answer:     func(step, id, first, n int) int { return pop.answer(step, order[id], first, n) },
+	}, r)
+}
+
+// embeddings are vectors of two numbers that tell something of the prompt.
+func embeddings(p []float64) [][]float64 {
+	e := make([][]float64, len(p))
+	for i, p := range p {
+		e[i] = []float64{math.Asin(math.Sqrt(p)), float64(i%3) / 2}
+	}
+	return e
+}
+
+// inOrder returns 0..n-1.
+func inOrder(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	return order
 }
 
 // Conform checks what every strategy promises, on every odd population. make
 // returns a new strategy with the same spec at each call. byPlace says that
-// the strategy favours earlier places on purpose (ties=index).
+// the strategy favours earlier prompts on purpose (ties=index).
 func Conform(t *testing.T, make func() strategy.Strategy, byPlace bool) {
 	t.Helper()
 	t.Run("spec", func(t *testing.T) { checkSpec(t, make()) })
 	for _, pop := range populations() {
 		t.Run(pop.name, func(t *testing.T) {
-			first, err := Run(make(), len(pop.p), pop.answer, pop.p, newRand(1))
+			first, err := pop.run(make(), inOrder(len(pop.p)), newRand(1))
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkBudget(t, make(), first)
-			checkRepeats(t, make(), pop, first)
-			checkTruth(t, make(), pop, first)
+			checkAbilities(t, make())
+			checkBudget(t, make(), &pop, first)
+			checkRepeats(t, make(), &pop, first)
+			checkTruth(t, make(), &pop, first)
 			if !byPlace {
-				checkPermutation(t, make, pop)
+				checkPermutation(t, make, &pop)
 			}
 		})
 	}
@@ -155,98 +242,127 @@ func checkSpec(t *testing.T, s strategy.Strategy) {
 	}
 }
 
-// checkBudget wants exactly the rollouts and rounds that were announced.
-func checkBudget(t *testing.T, s strategy.Strategy, got *Trace) {
+// checkAbilities wants the interfaces that the capabilities speak of.
+func checkAbilities(t *testing.T, s strategy.Strategy) {
+	t.Helper()
+	c := s.Capabilities()
+	if _, ok := s.(strategy.Budgeter); c.ExactBudget && !ok {
+		t.Errorf("exact_budget, but %T is no Budgeter", s)
+	}
+	if _, ok := s.(strategy.Learner); c.History && !ok {
+		t.Errorf("history, but %T is no Learner", s)
+	}
+}
+
+// checkBudget wants exactly the rollouts that were announced.
+func checkBudget(t *testing.T, s strategy.Strategy, pop *population, got []*Trace) {
 	t.Helper()
 	b, ok := s.(strategy.Budgeter)
-	if ok != s.Capabilities().ExactBudget {
-		t.Errorf("exact_budget is %v, but a Budgeter: %v", s.Capabilities().ExactBudget, ok)
-	}
-	if !ok {
+	if !ok || !s.Capabilities().ExactBudget {
 		return
 	}
-	spent := 0
-	for _, n := range got.N {
-		spent += n
+	for step, trace := range got {
+		batch := len(pop.p)
+		if trace.ID != nil {
+			batch = (batch + 1) / 2
+		}
+		spent := 0
+		for _, n := range trace.N {
+			spent += n
+		}
+		if want := b.Budget(batch); spent != want {
+			t.Errorf("step %d: spent %d rollouts, announced %d", step+1, spent, want)
+		}
 	}
-	if want := b.Budget(len(got.N)); spent != want {
-		t.Errorf("spent %d rollouts, announced %d", spent, want)
+}
+
+// show prints traces for comparison.
+func show(traces []*Trace) string {
+	text := ""
+	for _, t := range traces {
+		text += fmt.Sprintf("%v\n", *t)
 	}
-	if len(got.Asked) != b.Rounds() {
-		t.Errorf("took %d rounds, announced %d", len(got.Asked), b.Rounds())
-	}
+	return text
 }
 
 // checkRepeats wants the same trace from the same draws, from a strategy that
 // has run before as from a new one.
-func checkRepeats(t *testing.T, s strategy.Strategy, pop population, want *Trace) {
+func checkRepeats(t *testing.T, s strategy.Strategy, pop *population, want []*Trace) {
 	t.Helper()
 	for range 2 {
-		got, err := Run(s, len(pop.p), pop.answer, pop.p, newRand(1))
+		got, err := pop.run(s, inOrder(len(pop.p)), newRand(1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fmt.Sprint(*got) != fmt.Sprint(*want) {
-			t.Errorf("same draws, other trace:\n%v\n%v", *got, *want)
+		if show(got) != show(want) {
+			t.Errorf("same draws, other trace:\n%s\n%s", show(got), show(want))
 		}
 	}
 }
 
 // checkTruth wants a strategy without the capability to be blind to the truth
 // even when someone hands it over.
-func checkTruth(t *testing.T, s strategy.Strategy, pop population, want *Trace) {
+func checkTruth(t *testing.T, s strategy.Strategy, pop *population, want []*Trace) {
 	t.Helper()
-	seer, ok := s.(strategy.TruthSeer)
-	if !ok || s.Capabilities().Truth {
+	if _, ok := s.(strategy.TruthSeer); !ok || s.Capabilities().Truth {
 		return
 	}
-	lie := slices.Clone(pop.p)
-	slices.Reverse(lie)
 	if err := s.Start(len(pop.p)); err != nil {
 		t.Fatal(err)
 	}
-	seer.SeeTruth(lie)
-	got, err := Run(s, len(pop.p), pop.answer, nil, newRand(1))
+	lie := slices.Clone(pop.p)
+	slices.Reverse(lie)
+	s.(strategy.TruthSeer).SeeTruth(lie)
+	got, err := pop.run(s, inOrder(len(pop.p)), newRand(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(*got) != fmt.Sprint(*want) {
+	if show(got) != show(want) {
 		t.Errorf("the trace depends on a truth that the capabilities deny")
 	}
 }
 
 // checkPermutation wants a strategy to treat prompts by their outcomes, not by
-// their place: over random orders of the batch the prompts that stand first
-// and last have the same mean group. Their difference lies in [-L, L], L the
-// largest group, so by Hoeffding the mean of n differences passes
-// L sqrt(2 ln(2/alpha)/n) with probability at most alpha = 1e-8, a hundredth of
-// 1e-6 for as many populations and strategies; a favour of twice that (0.3 L)
-// is missed with probability at most alpha.
-func checkPermutation(t *testing.T, make func() strategy.Strategy, pop population) {
+// their place: over random orders of the prompts the first and the last have
+// the same mean group. Their difference lies in [-L, L], L the largest group,
+// so by Hoeffding the mean of n differences passes L sqrt(2 ln(2/alpha)/n)
+// with probability at most alpha = 1e-8, a hundredth of 1e-6 for as many
+// populations and strategies; a favour of twice that (0.3 L) is missed with
+// probability at most alpha.
+func checkPermutation(t *testing.T, make func() strategy.Strategy, pop *population) {
 	t.Helper()
 	const (
 		alpha = 1e-8
 		n     = 1600
 	)
-	batch := len(pop.p)
 	s, r := make(), newRand(2)
-	truth := slices.Clone(pop.p)
 	largest, sum := 0, 0
 	for range n {
-		order := r.Perm(batch)
-		for place, x := range order {
-			truth[place] = pop.p[x]
-		}
-		answer := func(place, first, n int) int { return pop.answer(order[place], first, n) }
-		got, err := Run(s, batch, answer, truth, r)
+		got, err := pop.run(s, r.Perm(len(pop.p)), r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum += got.N[0] - got.N[batch-1]
-		largest = max(largest, slices.Max(got.N))
+		spent := spentOn(got, len(pop.p))
+		sum += spent[0] - spent[len(spent)-1]
+		largest = max(largest, slices.Max(spent))
 	}
 	tol := float64(largest) * math.Sqrt(2*math.Log(2/alpha)/n)
 	if mean := float64(sum) / n; math.Abs(mean) >= tol {
-		t.Errorf("the first place gets %.2f rollouts more than the last, want 0 ± %.2f", mean, tol)
+		t.Errorf("the first prompt gets %.2f rollouts more than the last, want 0 ± %.2f", mean, tol)
 	}
+}
+
+// spentOn returns the rollouts of every prompt over all steps.
+func spentOn(traces []*Trace, prompts int) []int {
+	spent := make([]int, prompts)
+	for _, t := range traces {
+		for x, n := range t.N {
+			id := x
+			if t.ID != nil {
+				id = t.ID[x]
+			}
+			spent[id] += n
+		}
+	}
+	return spent
 }
