@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -37,22 +36,11 @@ const (
 // allocationBins is the number of equal bins of p in which rollouts are counted.
 const allocationBins = 20
 
-// An arm runs one strategy on batch after batch. The slices are reused, so
-// that a replicate allocates nothing once they have grown.
+// An arm runs one strategy on batch after batch and measures them. The slices
+// are reused, so that a replicate allocates nothing once they have grown.
 type arm struct {
-	strategy strategy.Strategy
-	spec     string
+	spender
 	byPrompt bool // AggregatePrompt
-
-	gen    *stream.Generator
-	batch  rollout.Batch
-	ledger rollout.Ledger
-	ask    []rollout.Request
-	first  []int
-	got    []int
-	tokens []int // nil where lengths are unknown
-	last   []int // the last round that asked each prompt
-	freshS []int // successes of the groups drawn anew, where the update wants them
 
 	totals    [numTotals]float64
 	sizes     []int               // sizes[g]: trained groups of g rollouts
@@ -66,14 +54,8 @@ type cutCount struct{ active, frontierActive, dropped, frontierDropped float64 }
 
 // newArm returns an arm for batches of the given size.
 func newArm(s strategy.Strategy, batch int, lengths bool, cfg *Config) *arm {
-	a := &arm{
-		strategy: s,
-		spec:     s.Spec(),
-		byPrompt: cfg.Aggregate == AggregatePrompt,
-		gen:      stream.NewGenerator(0),
-		batch:    rollout.Batch{N: make([]int, batch), S: make([]int, batch)},
-		last:     make([]int, batch),
-	}
+	a := &arm{spender: newSpender(s, lengths), byPrompt: cfg.Aggregate == AggregatePrompt}
+	a.batch.N, a.batch.S = make([]int, batch), make([]int, batch)
 	if lengths {
 		a.batch.Tokens = make([]int, batch)
 	}
@@ -93,129 +75,36 @@ type truth struct {
 }
 
 // run lets the strategy spend its rollouts on the source's batch, which key
-// names: the strategy asks, the source answers, the ledger counts.
+// names, and measures the groups that the update uses.
 func (a *arm) run(ctx context.Context, src rollout.Source, t *truth, key stream.Key) error {
-	if err := a.start(t, key); err != nil {
-		return err
-	}
-	for {
-		a.ask = a.strategy.Next(&a.batch, a.ask[:0], a.gen.Rand)
-		if len(a.ask) == 0 {
-			break
-		}
-		if err := a.draw(ctx, src, a.batch.N); err != nil {
-			return err
-		}
-		a.batch.Round++
-		a.ledger.Rounds++
-		for i, q := range a.ask {
-			a.batch.N[q.X] += q.N
-			a.batch.S[q.X] += a.got[i]
-			a.last[q.X] = a.batch.Round
-			a.ledger.Generated += q.N
-		}
-		for i, n := range a.tokens {
-			a.batch.Tokens[a.ask[i].X] += n
-			a.ledger.GeneratedTokens += n
-		}
-	}
-	return a.update(ctx, src, t)
-}
-
-func (a *arm) start(t *truth, key stream.Key) error {
 	clear(a.batch.N)
 	clear(a.batch.S)
 	clear(a.batch.Tokens)
-	clear(a.last)
 	a.batch.Round = 0
-	a.ledger = rollout.Ledger{}
-	a.gen.Reset(key.Named(a.spec))
-	if err := a.strategy.Start(len(a.batch.N)); err != nil {
-		return fmt.Errorf("%s: %w", a.spec, err)
-	}
-	if a.strategy.Capabilities().Truth {
-		a.strategy.(strategy.TruthSeer).SeeTruth(t.p)
-	}
-	return nil
-}
-
-// draw asks the source for a.ask, each prompt's rollouts from first[X] on.
-func (a *arm) draw(ctx context.Context, src rollout.Source, first []int) error {
-	a.first, a.got = a.first[:0], a.got[:0]
-	for _, q := range a.ask {
-		a.first = append(a.first, first[q.X])
-		a.got = append(a.got, 0)
-	}
-	if a.batch.Tokens != nil {
-		a.tokens = append(a.tokens[:0], a.got...)
-	}
-	if err := src.Draw(ctx, a.ask, a.first, a.got, a.tokens); err != nil {
-		return fmt.Errorf("%s: %w", a.spec, err)
-	}
-	return nil
-}
-
-// update draws fresh groups where the strategy wants them, which the batch
-// that strategies see leaves out, and measures the groups that the update uses.
-func (a *arm) update(ctx context.Context, src rollout.Source, t *truth) error {
-	a.countCuts(t)
-	a.countBins(t)
-	u := a.strategy.Update()
-	if !u.Fresh {
-		a.measure(u, a.batch.N, a.batch.S, t.u)
-		a.finish(t)
-		return nil
-	}
-	a.askAgain(u.Prompts)
-	if err := a.draw(ctx, src, a.batch.N); err != nil {
+	if err := a.spend(ctx, src, a.batch.Len(), t.p, key); err != nil {
 		return err
 	}
-	a.freshS = append(a.freshS[:0], a.batch.S...)
-	a.ledger.Rounds++
-	for i, q := range a.ask {
-		a.ledger.Generated += q.N
-		a.freshS[q.X] = a.got[i]
+	a.countCuts(t)
+	a.countBins(t)
+	if err := a.train(ctx, src); err != nil {
+		return err
 	}
-	for _, n := range a.tokens {
-		a.ledger.GeneratedTokens += n
-	}
-	a.measure(u, a.batch.N, a.freshS, t.u)
+	a.measure(t.u)
 	a.finish(t)
 	return nil
 }
 
-// askAgain fills a.ask with groups of the sizes so far, for the given prompts
-// or, for nil, for all that have one.
-func (a *arm) askAgain(prompts []int) {
-	a.ask = a.ask[:0]
-	for _, x := range prompts {
-		a.ask = append(a.ask, rollout.Request{X: x, N: a.batch.N[x]})
-	}
-	if prompts != nil {
-		return
-	}
-	for x, g := range a.batch.N {
-		if g > 0 {
-			a.ask = append(a.ask, rollout.Request{X: x, N: g})
-		}
-	}
-}
-
-// measure sums up the groups that the update uses, of n rollouts with s
-// successes each unless it says otherwise; u holds the true variances. Loss
-// weights and baselines change no figure of one step.
-func (a *arm) measure(up strategy.Update, n, s []int, u []float64) {
-	if up.N != nil {
-		n, s = up.N, up.S
-	}
+// measure sums up the groups that the update uses; u holds the true variances.
+// Loss weights and baselines change no figure of one step.
+func (a *arm) measure(u []float64) {
 	a.totals = [numTotals]float64{}
-	a.sizes = append(a.sizes[:0], make([]int, slices.Max(n)+1)...)
-	if up.Prompts == nil {
-		a.sum(n, s, u)
+	a.sizes = append(a.sizes[:0], make([]int, slices.Max(a.trainedN)+1)...)
+	if a.update.Prompts == nil {
+		a.sum(a.trainedN, a.trainedS, u)
 		return
 	}
-	for _, x := range up.Prompts {
-		a.sum(n[x:x+1], s[x:x+1], u[x:x+1])
+	for _, x := range a.update.Prompts {
+		a.sum(a.trainedN[x:x+1], a.trainedS[x:x+1], u[x:x+1])
 	}
 }
 
