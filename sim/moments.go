@@ -124,3 +124,47 @@ func collect(terms []term) []term {
 	}
 	return slices.DeleteFunc(joined, func(t term) bool { return t.power == 0 })
 }
+
+// A slope is how fast a figure rises with mean i.
+type slope struct {
+	i  int
+	by float64
+}
+
+// gradient returns the value of a product of means and its slopes in them; a
+// figure that does not exist, as its denominator is 0, is 0 without slopes.
+func (m *moments) gradient(p product) (float64, []slope) {
+	terms := collect(p.terms)
+	value := p.scale
+	for _, t := range terms {
+		if m.mean[t.i] == 0 && t.power < 0 {
+			return 0, nil
+		}
+		value *= math.Pow(m.mean[t.i], t.power)
+	}
+	if value == 0 {
+		return 0, nil // a sum of non-negative numbers that was 0 in every replicate
+	}
+	var slopes []slope
+	for _, t := range terms {
+		slopes = append(slopes, slope{t.i, value * t.power / m.mean[t.i]})
+	}
+	return value, slopes
+}
+
+// variance returns the variance of the mean of the figure with the given
+// slopes, by the delta method.
+func (m *moments) variance(slopes []slope) float64 {
+	v, size := 0.0, 0.0
+	for _, a := range slopes {
+		for _, b := range slopes {
+			c := a.by * b.by * m.cov(a.i, b.i)
+			v += c
+			size += math.Abs(c)
+		}
+	}
+	if v < rounding*size {
+		return 0
+	}
+	return v
+}

@@ -221,6 +221,9 @@ func sigma(g, s int) float64 {
 	return 2 * math.Sqrt(float64(s)*float64(g-s)) / float64(g)
 }
 
+// bin returns the bin of p, the last one for p = 1.
+func bin(p float64) int { return min(int(p*allocationBins), allocationBins-1) }
+
 // know takes in the batch's success probabilities.
 func (t *truth) know(p []float64, frontier float64) {
 	t.p, t.u, t.frontier, t.bin = p, t.u[:0], t.frontier[:0], t.bin[:0]
@@ -235,7 +238,7 @@ func (t *truth) know(p []float64, frontier float64) {
 			at = 1
 		}
 		t.frontier = append(t.frontier, at)
-		bin := min(int(p*allocationBins), allocationBins-1)
+		bin := bin(p)
 		t.bin = append(t.bin, bin)
 		t.bins[bin]++
 	}

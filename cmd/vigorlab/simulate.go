@@ -287,11 +287,11 @@ func addExact(r *sim.Result, law distributions.VarianceLaw, strategies []strateg
 
 // input turns an engine's complaint about what it was given into a usage
 // error under what the user typed.
-func (f *comparing) input(err error, subject string) error {
+func (c *common) input(err error, subject string) error {
 	var short *source.ShortError
 	if !errors.Is(err, rollout.ErrNoRewards) && !errors.As(err, &short) {
 		return err
 	}
-	f.add(subject, err)
-	return f.err()
+	c.add(subject, err)
+	return c.err()
 }

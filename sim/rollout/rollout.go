@@ -70,6 +70,16 @@ type TruthSource interface {
 	Truth() []float64
 }
 
+// A DriftSource is a TruthSource whose prompts' success probabilities can be
+// moved, from step to step of a run.
+type DriftSource interface {
+	TruthSource
+	// Drift gives the prompts of the last Reset the success probabilities p,
+	// which it copies, and names the rollouts to come by key. It fails where
+	// recorded rollouts are dealt out, whose p is what it is.
+	Drift(key stream.Key, p []float64) error
+}
+
 // A LengthSource is a Source whose rollouts have lengths.
 type LengthSource interface {
 	Source

@@ -21,7 +21,7 @@ type Synthetic struct {
 }
 
 var (
-	_ rollout.TruthSource  = (*Synthetic)(nil)
+	_ rollout.DriftSource  = (*Synthetic)(nil)
 	_ rollout.LengthSource = (*Synthetic)(nil)
 )
 
@@ -47,11 +47,23 @@ func (s *Synthetic) Reset(key stream.Key) (int, error) {
 	for x := range s.p {
 		s.p[x] = s.law.Rand(s.gen.Rand)
 	}
+	s.begin(key)
+	return len(s.p), nil
+}
+
+// begin makes the source answer for s.p under key.
+func (s *Synthetic) begin(key stream.Key) {
 	for x := range s.tokens {
 		s.tokens[x] = s.lengths.Mean(s.p[x])
 	}
 	s.draws = key.Named("rollouts")
-	return len(s.p), nil
+}
+
+// Drift implements rollout.DriftSource. Lengths follow p.
+func (s *Synthetic) Drift(key stream.Key, p []float64) error {
+	copy(s.p, p)
+	s.begin(key)
+	return nil
 }
 
 // Truth implements rollout.TruthSource.

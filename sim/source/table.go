@@ -38,7 +38,7 @@ type Table struct {
 }
 
 var (
-	_ rollout.TruthSource  = (*Table)(nil)
+	_ rollout.DriftSource  = (*Table)(nil)
 	_ rollout.LengthSource = (*Table)(nil)
 )
 
@@ -102,6 +102,17 @@ func (s *Table) Reset(key stream.Key) (int, error) {
 	}
 	s.draws = key.Named("rollouts")
 	return s.batch, nil
+}
+
+// Drift implements rollout.DriftSource. Lengths stay as recorded.
+func (s *Table) Drift(key stream.Key, p []float64) error {
+	if s.draw == DrawWithout {
+		return fmt.Errorf("%s: draw = %s deals out recorded rollouts, which last one step, want %s or %s",
+			s.table.Name, s.draw, DrawReplacement, DrawPosterior)
+	}
+	copy(s.p, p)
+	s.draws = key.Named("rollouts")
+	return nil
 }
 
 // chooseRows fills the first batch entries of s.rows.

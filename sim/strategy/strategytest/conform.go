@@ -246,19 +246,20 @@ func checkSpec(t *testing.T, s strategy.Strategy) {
 func checkAbilities(t *testing.T, s strategy.Strategy) {
 	t.Helper()
 	c := s.Capabilities()
-	if _, ok := s.(strategy.Budgeter); c.ExactBudget && !ok {
-		t.Errorf("exact_budget, but %T is no Budgeter", s)
+	if _, ok := s.(strategy.Budgeter); c.ExactBudget != ok {
+		t.Errorf("exact_budget is %v, but a Budgeter: %v", c.ExactBudget, ok)
 	}
-	if _, ok := s.(strategy.Learner); c.History && !ok {
-		t.Errorf("history, but %T is no Learner", s)
+	if _, ok := s.(strategy.Learner); c.History != ok {
+		t.Errorf("history is %v, but a Learner: %v", c.History, ok)
 	}
 }
 
-// checkBudget wants exactly the rollouts that were announced.
+// checkBudget wants exactly the rollouts that were announced, or fewer where
+// the batch has taken in the whole prompt set.
 func checkBudget(t *testing.T, s strategy.Strategy, pop *population, got []*Trace) {
 	t.Helper()
 	b, ok := s.(strategy.Budgeter)
-	if !ok || !s.Capabilities().ExactBudget {
+	if !ok {
 		return
 	}
 	for step, trace := range got {
@@ -270,7 +271,7 @@ func checkBudget(t *testing.T, s strategy.Strategy, pop *population, got []*Trac
 		for _, n := range trace.N {
 			spent += n
 		}
-		if want := b.Budget(batch); spent != want {
+		if want := b.Budget(batch); spent > want || spent < want && len(trace.ID) < len(pop.p) {
 			t.Errorf("step %d: spent %d rollouts, announced %d", step+1, spent, want)
 		}
 	}

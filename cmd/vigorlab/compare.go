@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/cmd/vigorlab/internal/progress"
+	"vigorlab/cmd/vigorlab/internal/rundir"
+	"vigorlab/distributions/spec"
+	"vigorlab/distributions/table"
+	"vigorlab/sim"
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/source"
+	"vigorlab/sim/strategy"
+)
+
+type compareFlags struct {
+	common
+	populationSpecs []string
+	tables          []string
+	strategySpecs   []string
+	drift           string
+	prompts         int // 0 stands for four batches, or the whole table
+	quick           bool
+	cfg             sim.StepsConfig
+}
+
+// allStrategies is the value of --strategy that stands for every strategy.
+const allStrategies = "all"
+
+// defaultPopulations are compared where none is named: heavy tails, no
+// information, and the U shapes of training runs.
+var defaultPopulations = []string{
+	"pareto-success:shape=1,min=0.02",
+	"pareto-variance:shape=1.5,min=0.01,max=1",
+	"uniform",
+	"beta:a=0.5,b=0.5",
+	"beta:a=0.3,b=0.7",
+	"beta:a=0.36,b=0.68",
+	"spiked-beta:dead=0.2,solved=0.1,a=0.6,b=0.9",
+}
+
+// The replicates of compare, and of compare --quick.
+const (
+	fullReplicates  = 64
+	quickReplicates = 16
+)
+
+func newCompare(a *app) *cobra.Command {
+	f := &compareFlags{cfg: sim.DefaultSteps()}
+	f.cfg.Replicates = 0 // by --quick
+	cmd := &cobra.Command{
+		Use:   "compare [--population SPEC ...] [--table FILE ...] [--strategy SPEC ...|all]",
+		Short: "Compare the field of strategies over many training steps",
+		Long: `compare lets every strategy go through the same steps over the same prompt sets:
+which would spend the rollouts best? Each step is for a batch of B groups with a
+budget of G rollouts a prompt. A strategy whose budget is random keeps its own
+ledger, and figures count what a generated rollout buys. Beside the strategies
+stand the fair baselines: fixed groups of G, and the same rollouts on more
+prompts in smaller groups or on fewer in larger ones. Strategies that paired
+differences cannot tell apart share their ranks.`,
+		Example: `  # the whole field on the default populations
+  vigorlab compare --strategy all --quick --out field
+
+  # three methods on prompts like mine, which move while they are trained on
+  vigorlab compare --population beta:a=0.36,b=0.68 --strategy vigor --strategy dapo:n=8 --strategy knapsack \
+    --steps 20 --drift learning:rate=0.002 --replicates 8
+
+  # on the outcomes of a real training run
+  vigorlab compare --table outcomes.csv --strategy vigor --batch 4 --replicates 8`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.populationSpecs, "population", nil, "population `SPEC`, repeatable (default seven of them; see vigorlab populations)")
+	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes, a CSV `FILE`, repeatable")
+	flags.StringArrayVar(&f.strategySpecs, "strategy", nil, "strategy `SPEC`, repeatable, or all (default all; see vigorlab strategies)")
+	f.whole(flags, &f.cfg.Batch, "batch", 1, 100_000, "`B` groups that an update is for")
+	f.whole(flags, &f.cfg.Group, "group", 1, 1000, "`G` rollouts a prompt of the batch, on average")
+	f.whole(flags, &f.cfg.Steps, "steps", 1, 100_000, "`S` steps of a run")
+	f.whole(flags, &f.cfg.Replicates, "replicates", 1, 1_000_000, fmt.Sprintf("`R` pairs of runs (default %d, with --quick %d)", fullReplicates, quickReplicates))
+	flags.Lookup("replicates").DefValue = "0"
+	f.whole(flags, &f.prompts, "prompts", 1, 10_000_000, "`M` prompts of a synthetic prompt set (default four batches)")
+	flags.Lookup("prompts").DefValue = "0"
+	flags.Var(&textFlag{&f.drift, "drift", "a drift such as walk:sd=0.05", &f.faults}, "drift",
+		"`SPEC` of how success probabilities move: none, walk:sd=X in arcsin sqrt p, learning:rate=X a trained rollout, revival:rate=X,p=P of dead prompts (default none)")
+	f.choice(flags, &f.cfg.Aggregate, "aggregate", []string{sim.AggregateRollout, sim.AggregatePrompt}, "`HOW` the update weighs groups")
+	f.real(flags, &f.cfg.Hard, "hard", 0, 1, "a prompt is hard where p <= `P`")
+	flags.BoolVar(&f.quick, "quick", false, "fewer replicates: the field on the default populations in two minutes")
+	f.register(flags)
+	return cmd
+}
+
+func (f *compareFlags) run(ctx context.Context, a *app) error {
+	if len(f.populationSpecs)+len(f.tables) == 0 {
+		f.populationSpecs = defaultPopulations
+	}
+	if f.cfg.Replicates == 0 {
+		f.cfg.Replicates = fullReplicates
+		if f.quick {
+			f.cfg.Replicates = quickReplicates
+		}
+	}
+	if f.prompts == 0 {
+		f.prompts = 4 * f.cfg.Batch
+	}
+	if f.prompts < f.cfg.Batch {
+		f.addf("--prompts = %d, want at least --batch = %d", f.prompts, f.cfg.Batch)
+	}
+	if f.drift != "" {
+		drift, err := sim.ParseDrift(f.drift)
+		f.add("--drift", err)
+		f.cfg.Drift = drift
+	}
+	worlds := append(f.syntheticWorlds(ctx), f.tableWorlds(ctx)...)
+	strategies := f.field(ctx)
+	if err := f.err(); err != nil {
+		return err
+	}
+	f.cfg.Seed, f.cfg.Workers = f.seed, f.workers
+	f.cfg.Level = familyLevel / float64(len(worlds))
+	line := f.line(worlds, strategies)
+	record, err := f.record(a, "compare", line, f.specs(worlds, strategies))
+	if err != nil {
+		return err
+	}
+	c := &fieldComparison{reproduce: line.String()}
+	var notes []string // what figures do not show
+	err = f.oneShot(record, func(d *rundir.Dir) error {
+		bar := progress.New(a.stderr, f.quiet)
+		defer bar.Close()
+		for i, w := range worlds {
+			cfg := f.cfg
+			cfg.Population = w.stream
+			cfg.Progress = func(done, total int) { bar.Show("replicates", i*total+done, len(worlds)*total) }
+			found, err := await(ctx, func() (*sim.Comparison, error) { return sim.RunSteps(ctx, cfg, w.newSet, makers(strategies)) })
+			if err != nil {
+				return f.input(err, w.flag+" "+w.name)
+			}
+			c.worlds = append(c.worlds, comparedWorld{w.name, found})
+		}
+		notes, err = saveRun(ctx, d, c.result, c.drawings)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	f.warn(a, notes)
+	return c.result().print(a, f.format)
+}
+
+// familyLevel bounds the probability that compare finds any difference where
+// there is none, over all populations, objectives and pairs.
+const familyLevel = 0.05
+
+// A world is a population or table that strategies are compared on.
+type world struct {
+	flag   string // that named it
+	name   string
+	stream string // names its streams
+	digest string // of a table
+	newSet sim.NewPromptSet
+}
+
+func (f *compareFlags) syntheticWorlds(ctx context.Context) []world {
+	var worlds []world
+	for _, text := range f.populationSpecs {
+		p := f.population(ctx, []string{text})
+		if p.Spec == "" {
+			continue
+		}
+		if p.Law == nil {
+			f.addf("--population %s: an unbounded reward variance belongs to no success probability, want max=1 or less", p.Spec)
+			continue
+		}
+		if f.named(worlds, p.Spec) {
+			continue
+		}
+		worlds = append(worlds, world{flag: "--population", name: p.Spec, stream: p.Spec, newSet: f.syntheticSet(p)})
+	}
+	return worlds
+}
+
+func (f *compareFlags) syntheticSet(p spec.Population) sim.NewPromptSet {
+	return func() (rollout.DriftSource, error) { return source.NewSynthetic(p.Law, p.Lengths, f.prompts) }
+}
+
+func (f *compareFlags) tableWorlds(ctx context.Context) []world {
+	var worlds []world
+	for _, path := range f.tables {
+		t, digest, err := readTable(ctx, path)
+		if err != nil {
+			f.add("--table", err)
+			continue
+		}
+		if len(t.Rows) < f.cfg.Batch {
+			f.addf("--batch = %d, want a whole number in [1, %d], the prompts of %s", f.cfg.Batch, len(t.Rows), path)
+			continue
+		}
+		if f.named(worlds, path) {
+			continue
+		}
+		worlds = append(worlds, world{flag: "--table", name: path, stream: digest, digest: digest, newSet: tableSet(t)})
+	}
+	return worlds
+}
+
+func tableSet(t *table.Table) sim.NewPromptSet {
+	return func() (rollout.DriftSource, error) { return source.NewTable(t, source.DrawReplacement, 0) }
+}
+
+// named records a fault where one of the worlds has the name already.
+func (f *compareFlags) named(worlds []world, name string) bool {
+	twice := slices.ContainsFunc(worlds, func(w world) bool { return w.name == name })
+	if twice {
+		f.addf("%s is given twice, want each population and table once", name)
+	}
+	return twice
+}
+
+// field returns the baselines and the strategies of --strategy; all stands for
+// every strategy with the parameters that spend --group rollouts a prompt.
+func (f *compareFlags) field(ctx context.Context) []strategy.Strategy {
+	specs := baselines(f.cfg.Group)
+	asked := f.strategySpecs
+	if len(asked) == 0 {
+		asked = []string{allStrategies}
+	}
+	for _, text := range asked {
+		if text == allStrategies {
+			specs = append(specs, strategy.Spending(f.cfg.Group)...)
+			continue
+		}
+		specs = append(specs, text)
+	}
+	return f.distinct(ctx, specs)
+}
+
+// distinct parses the specs and leaves out those that come again.
+func (f *compareFlags) distinct(ctx context.Context, specs []string) []strategy.Strategy {
+	var field []strategy.Strategy
+	for _, text := range specs {
+		s, err := strategy.Parse(text, opener(ctx))
+		if err != nil {
+			f.add("--strategy", err)
+			f.hint(hintStrategies)
+			continue
+		}
+		if err := s.Start(f.cfg.Batch); err != nil {
+			f.add("--strategy "+s.Spec(), err)
+			continue
+		}
+		if !slices.ContainsFunc(field, func(have strategy.Strategy) bool { return have.Spec() == s.Spec() }) {
+			field = append(field, s)
+		}
+	}
+	return field
+}
+
+// baselines returns what any strategy must beat: the fixed group of g, first,
+// and as many rollouts on twice and four times as many prompts, and on half.
+func baselines(g int) []string {
+	specs := []string{fmt.Sprintf("fixed:g=%d", g)}
+	for _, more := range []int{2, 4} {
+		if g%more == 0 && g/more >= 2 {
+			specs = append(specs, fmt.Sprintf("fixed:g=%d,prompts=%d", g/more, more))
+		}
+	}
+	return append(specs, fmt.Sprintf("fixed:g=%d,prompts=1/2", 2*g))
+}
+
+func (f *compareFlags) line(worlds []world, strategies []strategy.Strategy) *commandLine {
+	l := newCommandLine("compare")
+	for _, w := range worlds {
+		l.add(w.flag[2:], w.name)
+	}
+	for _, s := range strategies {
+		l.add("strategy", s.Spec())
+	}
+	l.add("batch", f.cfg.Batch)
+	l.add("group", f.cfg.Group)
+	l.add("steps", f.cfg.Steps)
+	l.add("replicates", f.cfg.Replicates)
+	l.add("prompts", f.prompts)
+	l.add("drift", f.cfg.Drift)
+	l.add("aggregate", f.cfg.Aggregate)
+	l.add("hard", f.cfg.Hard)
+	l.add("seed", f.seed)
+	return l
+}
+
+// specs returns all that the results depend on.
+func (f *compareFlags) specs(worlds []world, strategies []strategy.Strategy) output.Object {
+	on := make([]output.Object, len(worlds))
+	for i, w := range worlds {
+		on[i] = output.Object{{Key: "population", Value: w.name}}
+		if w.digest != "" {
+			on[i] = output.Object{{Key: "table", Value: w.name}, {Key: "sha256", Value: w.digest}}
+		}
+	}
+	return output.Object{
+		{Key: "worlds", Value: on},
+		{Key: "strategies", Value: specsOf(strategies)},
+		{Key: "batch", Value: f.cfg.Batch},
+		{Key: "group", Value: f.cfg.Group},
+		{Key: "steps", Value: f.cfg.Steps},
+		{Key: "replicates", Value: f.cfg.Replicates},
+		{Key: "prompts", Value: f.prompts},
+		{Key: "drift", Value: f.cfg.Drift.String()},
+		{Key: "aggregate", Value: f.cfg.Aggregate},
+		{Key: "hard", Value: f.cfg.Hard},
+	}
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/sim"
+)
+
+// A fieldComparison is what compare found: the same strategies on population
+// after population.
+type fieldComparison struct {
+	reproduce string
+	worlds    []comparedWorld
+}
+
+// A comparedWorld is what compare found on one population or table.
+type comparedWorld struct {
+	name string
+	*sim.Comparison
+}
+
+// result returns the comparison in each format.
+func (c *fieldComparison) result() result[output.Row] {
+	return result[output.Row]{c.document(), c.rows(), c.text}
+}
+
+// document returns the JSON document of the command contract.
+func (c *fieldComparison) document() output.Object {
+	o := header("compare").Object()
+	first := c.worlds[0]
+	o.Add("batch", first.Batch)
+	o.Add("group", first.Group)
+	o.Add("steps", first.Steps)
+	o.Add("replicates", first.Replicates)
+	o.Add("seed", first.Seed)
+	o.Add("drift", first.Drift)
+	o.Add("aggregate", first.Aggregate)
+	o.Add("hard", first.Hard)
+	populations := make([]output.Object, len(c.worlds))
+	for i, w := range c.worlds {
+		rows := make([]output.Object, len(w.Strategies))
+		for k := range w.Strategies {
+			rows[k] = w.row(k)
+		}
+		populations[i] = output.Object{
+			{Key: "population", Value: w.name},
+			{Key: "prompts", Value: w.Prompts},
+			{Key: "ranks", Value: output.Object{
+				{Key: "test", Value: w.test()},
+				{Key: "level", Value: w.Level},
+				{Key: "pairs", Value: w.Pairs},
+			}},
+			{Key: "rows", Value: rows},
+		}
+	}
+	o.Add("populations", populations)
+	return o
+}
+
+// test says how ranks were told apart.
+func (w *comparedWorld) test() string {
+	return fmt.Sprintf("two-sided t-tests of paired differences over %d replicates, Holm over %d pairs and objectives", w.Replicates, w.Pairs)
+}
+
+// row returns the document of strategy k.
+func (w *comparedWorld) row(k int) output.Object {
+	s := &w.Strategies[k]
+	o := output.Object{{Key: "strategy", Value: s.Strategy}}
+	for _, f := range s.Named() {
+		o.Add(f.Name, figure(*f.Estimate))
+	}
+	ranks := output.Object{}
+	for _, r := range w.Rankings {
+		ranks.Add(r.Objective, output.Object{{Key: "low", Value: r.Ranks[k].Low}, {Key: "high", Value: r.Ranks[k].High}})
+	}
+	o.Add("rank", ranks)
+	bins := make([]output.Object, len(s.Allocation))
+	for i, b := range s.Allocation {
+		bins[i] = output.Object{{Key: "low", Value: b.Low}, {Key: "high", Value: b.High}, {Key: "share", Value: b.Share}, {Key: "rollouts", Value: figure(b.Rollouts)}}
+	}
+	o.Add("allocation", bins)
+	curve := make([]output.Object, len(s.Curve))
+	for i, p := range s.Curve {
+		curve[i] = output.Object{
+			{Key: "step", Value: i + 1},
+			{Key: "generated", Value: figure(p.Generated)},
+			{Key: "effective", Value: figure(p.Effective)},
+			{Key: "mean_p", Value: figure(p.MeanP)},
+		}
+	}
+	o.Add("curve", curve)
+	return o
+}
+
+// rows returns the tidy table: one row a figure.
+func (c *fieldComparison) rows() []output.Row {
+	var rows []output.Row
+	for _, w := range c.worlds {
+		for k := range w.Strategies {
+			s := &w.Strategies[k]
+			add := func(name, at string, f output.Figure) {
+				rows = append(rows, output.Row{
+					Population: w.name, Strategy: s.Strategy, Figure: name, At: at,
+					Replicates: int64(w.Replicates), Seed: w.Seed, Coding: output.Signed,
+				}.Fill(f))
+			}
+			for _, f := range s.Named() {
+				add(f.Name, "", figure(*f.Estimate))
+			}
+			for _, r := range w.Rankings {
+				for _, end := range []struct {
+					name string
+					rank int
+				}{{"low", r.Ranks[k].Low}, {"high", r.Ranks[k].High}} {
+					rank := float64(end.rank)
+					add("rank."+r.Objective, end.name, output.Figure{Mean: &rank})
+				}
+			}
+			for _, b := range s.Allocation {
+				add("allocation.rollouts", fmt.Sprintf("p=%.4g..%.4g", b.Low, b.High), figure(b.Rollouts))
+			}
+			for i, p := range s.Curve {
+				at := fmt.Sprintf("step=%d", i+1)
+				add("curve.generated", at, figure(p.Generated))
+				add("curve.effective", at, figure(p.Effective))
+				add("curve.mean_p", at, figure(p.MeanP))
+			}
+		}
+	}
+	return rows
+}
+
+// The columns of the tables: what a generated rollout buys, and what it costs.
+var (
+	gainColumns = []struct{ name, words string }{
+		{"signal", "signal"},
+		{"progress", "progress"},
+		{"gradient_snr", "gradient SNR"},
+		{"hits", "hits"},
+		{"effective", "effective"},
+	}
+	tokenColumns = []struct{ name, words string }{
+		{"signal_token", "signal/token"},
+		{"progress_token", "progress/token"},
+		{"hits_token", "hits/token"},
+		{"effective_token", "effective/token"},
+	}
+	costColumns = []struct{ name, words string }{
+		{"generated_per_prompt", "generated"},
+		{"trained_per_prompt", "trained"},
+		{"rounds", "rounds"},
+		{"gradient_bias", "gradient bias"},
+		{"gradient_variance", "variance"},
+		{"calibration", "calibration"},
+		{"select_ns", "select, ns"},
+	}
+)
+
+// text prints the comparison for a terminal.
+func (c *fieldComparison) text(t *output.Text) {
+	t.Command(c.reproduce)
+	t.Blank()
+	first := c.worlds[0]
+	t.Note("", fmt.Sprintf("%d steps of %d groups, %d rollouts a prompt; %d replicates, pairs of runs (± is one standard error over them). Drift: %s.",
+		first.Steps, first.Batch, first.Group, first.Replicates, first.Drift))
+	for _, w := range c.worlds {
+		w.text(t)
+	}
+	t.Blank()
+	t.Note("", fmt.Sprintf("Figures count what a generated rollout buys, so that budgets that differ can be compared. signal is the mean within-group "+
+		"standard deviation of the rewards that a trained rollout meets, progress weighs it by u = 4p(1-p) relative to fixed:g=%d, gradient SNR is the squared mean of "+
+		"the one-logit gradient estimate over its variance, hits are hard prompts (p <= %v) with a success and effective the mixed groups, "+
+		"both per %d rollouts. Rewards are in {-1, +1}.", first.Group, first.Hard, first.Group))
+	t.Note("", fmt.Sprintf("Ranks are ranges: strategies that share a rank cannot be told apart, by %s, at family level %g over all populations. "+
+		"fixed groups on more or fewer prompts are the baselines that any method must beat; a strategy that sees the truth is a bar, not a method. "+
+		"No objective here is training: a larger figure need not train faster.", first.test(), first.Level*float64(len(c.worlds))))
+}
+
+func (w *comparedWorld) text(t *output.Text) {
+	t.Heading(fmt.Sprintf("%s (%d prompts)", w.name, w.Prompts))
+	names := make([]string, len(w.Strategies))
+	for k, s := range w.Strategies {
+		names[k] = shortSpec(s.Strategy)
+	}
+	t.Line("Ranks")
+	ranks := output.Grid{Head: []string{""}}
+	for _, r := range w.Rankings {
+		ranks.Head = append(ranks.Head, strings.ReplaceAll(r.Objective, "_", " "))
+	}
+	for k, name := range names {
+		cells := []string{name}
+		for _, r := range w.Rankings {
+			cells = append(cells, r.Ranks[k].String())
+		}
+		ranks.Add(cells...)
+	}
+	t.Grid(ranks)
+	t.Line("What a generated rollout buys")
+	t.Grid(w.grid(names, gainColumns))
+	if w.Strategies[0].Tokens.Reason == "" {
+		t.Line(fmt.Sprintf("What a generated token buys, fixed:g=%d = 1", w.Group))
+		t.Grid(w.grid(names, tokenColumns))
+	}
+	t.Line("What it costs")
+	t.Grid(w.grid(names, costColumns))
+}
+
+// grid returns a table with a row a strategy.
+func (w *comparedWorld) grid(names []string, columns []struct{ name, words string }) output.Grid {
+	g := output.Grid{Head: []string{""}}
+	for _, c := range columns {
+		g.Head = append(g.Head, c.words)
+	}
+	for k, name := range names {
+		figures := map[string]sim.Estimate{}
+		for _, f := range w.Strategies[k].Named() {
+			figures[f.Name] = *f.Estimate
+		}
+		cells := []string{name}
+		for _, c := range columns {
+			cells = append(cells, output.Measured(figure(figures[c.name])))
+		}
+		g.Add(cells...)
+	}
+	return g
+}
+
+// drawings returns the figures of the comparison.
+func (c *fieldComparison) drawings() ([]drawing, error) {
+	var g gallery
+	return g.drawings, g.err
+}
