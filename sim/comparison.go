@@ -191,7 +191,16 @@ func (t *stepsTally) comparison(cfg *StepsConfig) *Comparison {
 
 // figure estimates a product.
 func (t *stepsTally) figure(p product) Estimate {
+	if !t.exists(p) {
+		return Estimate{Reason: p.reason}
+	}
 	return t.joint.product(p.scale, p.reason, p.terms...)
+}
+
+// exists reports whether no denominator is 0, those that cancel included: a
+// strategy that is its own reference has no figure where the reference has none.
+func (t *stepsTally) exists(p product) bool {
+	return !slices.ContainsFunc(p.terms, func(f term) bool { return f.power < 0 && t.joint.mean[f.i] == 0 })
 }
 
 // at returns the place of a total of strategy k in the joint vector.
@@ -366,6 +375,15 @@ func (t *stepsTally) rank(c *Comparison, level float64) {
 	}
 }
 
+// slopes returns the value of a figure and its slopes in the means; one that
+// does not exist is 0.
+func (t *stepsTally) slopes(p product) (float64, []slope) {
+	if !t.exists(p) {
+		return 0, nil
+	}
+	return t.joint.gradient(p)
+}
+
 // A pair is two strategies beside each other on one objective.
 type pair struct {
 	objective, better, worse int
@@ -374,9 +392,9 @@ type pair struct {
 
 // compare tests the difference of two figures, of strategies i and j.
 func (t *stepsTally) compare(a, b product, objective, i, j int) pair {
-	x, gx := t.joint.gradient(a)
-	y, gy := t.joint.gradient(b)
 	d := pair{objective: objective, better: i, worse: j, p: 1}
+	x, gx := t.slopes(a)
+	y, gy := t.slopes(b)
 	if x < y {
 		d.better, d.worse = j, i
 	}

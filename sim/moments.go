@@ -131,15 +131,12 @@ type slope struct {
 	by float64
 }
 
-// gradient returns the value of a product of means and its slopes in them; a
-// figure that does not exist, as its denominator is 0, is 0 without slopes.
+// gradient returns the value of a product of means and its slopes in them; no
+// denominator may be 0.
 func (m *moments) gradient(p product) (float64, []slope) {
 	terms := collect(p.terms)
 	value := p.scale
 	for _, t := range terms {
-		if m.mean[t.i] == 0 && t.power < 0 {
-			return 0, nil
-		}
 		value *= math.Pow(m.mean[t.i], t.power)
 	}
 	if value == 0 {
