@@ -84,7 +84,7 @@ func odd(label string, ps []Point) map[string]func() (Figure, error) {
 		"eta": func() (Figure, error) {
 			return EtaShape(EtaShapeData{Schedules: families, Cap: []Point{At(1, 3.75), At(4, 3.75)}})
 		},
-		"allocation":  func() (Figure, error) { return Allocation(AllocationData{families}) },
+		"allocation":  func() (Figure, error) { return Allocation(AllocationData{Strategies: families}) },
 		"screening":   func() (Figure, error) { return Screening(ScreeningData{families}) },
 		"group sizes": func() (Figure, error) { return GroupSizes(GroupSizesData{[]SizeLaw{{label, shares}, {"b", shares}}}) },
 		"gradient":    func() (Figure, error) { return GradientNorm(GradientNormData{ps, label, "M"}) },
@@ -161,7 +161,7 @@ func TestTwentySeries(t *testing.T) {
 	figures := map[string]Figure{
 		"speedup":     must(Speedup(SpeedupData{Shapes: families, Exponent: "1"})),
 		"eta":         must(EtaShape(EtaShapeData{Schedules: families})),
-		"allocation":  must(Allocation(AllocationData{families})),
+		"allocation":  must(Allocation(AllocationData{Strategies: families})),
 		"screening":   must(Screening(ScreeningData{families})),
 		"group sizes": must(GroupSizes(GroupSizesData{laws})),
 		"comparison":  must(Comparison(ComparisonData{"x", []string{"replay"}, rows, nan})),

@@ -171,6 +171,44 @@ func TestNumbersReachGroupSizes(t *testing.T) {
 	}
 }
 
+// TestNumbersReachRanks reads the cells: a column stands above its letter, a row
+// beside its label.
+func TestNumbersReachRanks(t *testing.T) {
+	d := sampleRanks()
+	p := look(must(Ranks(d)), OneColumn)
+	middle := map[string]vg.Point{} // of words that stand alone
+	for _, w := range p.words {
+		middle[w.text] = vg.Point{X: vg.Length(w.x0+w.x1) / 2, Y: vg.Length(w.y0+w.y1) / 2}
+	}
+	for _, s := range d.Strategies {
+		for k, r := range s.Ranks {
+			column, rowAt := middle[string(rune('A'+k))].X, middle[s.Label].Y
+			found := false
+			for _, w := range p.words {
+				found = found || w.text == r.String() && r.Low > 0 &&
+					math.Abs((w.x0+w.x1)/2-float64(column)) < 2 && math.Abs((w.y0+w.y1)/2-float64(rowAt)) < 2
+			}
+			if found != (r.Low > 0) {
+				t.Errorf("%s on %s: a cell with %q: %v", s.Label, d.Populations[k], r, found)
+			}
+		}
+	}
+	for name, spoil := range map[string]func(*RanksData){
+		"no strategy":  func(d *RanksData) { d.Strategies = nil },
+		"a rank of 0":  func(d *RanksData) { d.Strategies[0].Ranks[0] = RankRange{0, 2} },
+		"a rank of 6":  func(d *RanksData) { d.Strategies[0].Ranks[0] = RankRange{1, 6} },
+		"a short row":  func(d *RanksData) { d.Strategies[0].Ranks = d.Strategies[0].Ranks[:2] },
+		"27 columns":   func(d *RanksData) { d.Populations = make([]string, 27) },
+		"high and low": func(d *RanksData) { d.Strategies[0].Ranks[0] = RankRange{3, 2} },
+	} {
+		bad := sampleRanks()
+		spoil(&bad)
+		if _, err := Ranks(bad); err == nil {
+			t.Errorf("%s is drawn", name)
+		}
+	}
+}
+
 // TestNumbersReachGradient looks at the scatter alone: few cases are specks,
 // those above the bound diamonds.
 func TestNumbersReachGradient(t *testing.T) {

@@ -167,6 +167,34 @@ func sampleComparison() ComparisonData {
 	}
 }
 
+func sampleRanks() RanksData {
+	return RanksData{
+		Objective:   "signal per rollout",
+		Populations: []string{"uniform", "beta:a=0.3,b=0.7", "spiked-beta:dead=0.2,solved=0.1,a=0.6,b=0.9"},
+		Strategies: []RankRow{
+			{"fixed:g=8", []RankRange{{3, 4}, {4, 4}, {4, 4}}},
+			{"fixed:g=16,prompts=0.5", []RankRange{{2, 3}, {2, 3}, {3, 3}}},
+			{"vigor", []RankRange{{1, 2}, {2, 3}, {1, 2}}},
+			{"dapo:n=8", []RankRange{{2, 4}, {1, 1}, {1, 2}}},
+			{"vip:predictor=gp", []RankRange{{5, 5}, {}, {5, 5}}},
+		},
+	}
+}
+
+func sampleCostQuality() CostQualityData {
+	curve := func(label string, cost, gain float64) Family {
+		f := Family{Label: label}
+		for k := 1.0; k <= 8; k++ {
+			f.MonteCarlo = append(f.MonteCarlo, Point{cost * k, gain * k, gain*k - 0.1, gain*k + 0.1})
+		}
+		return f
+	}
+	return CostQualityData{
+		Quality:    "mixed groups trained on, per prompt of the batch",
+		Strategies: []Family{curve("fixed:g=8", 8, 0.5), curve("vigor", 8, 0.3), curve("dapo", 21, 1)},
+	}
+}
+
 // must returns the figure of a constructor that must not fail.
 func must(f Figure, err error) Figure {
 	if err != nil {
@@ -185,5 +213,8 @@ func samples() map[string]Figure {
 		"gradient":    must(GradientNorm(sampleGradient(20000))),
 		"screening":   must(Screening(sampleScreening())),
 		"comparison":  must(Comparison(sampleComparison())),
+
+		"ranks":        must(Ranks(sampleRanks())),
+		"cost-quality": must(CostQuality(sampleCostQuality())),
 	}
 }

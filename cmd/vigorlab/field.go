@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/plots"
 	"vigorlab/sim"
 )
 
@@ -227,8 +230,96 @@ func (w *comparedWorld) grid(names []string, columns []struct{ name, words strin
 	return g
 }
 
-// drawings returns the figures of the comparison.
+// drawings returns the figures of the comparison: ranks by every objective
+// and, population by population, who gets the rollouts and what they reach.
 func (c *fieldComparison) drawings() ([]drawing, error) {
 	var g gallery
+	for i, r := range c.worlds[0].Rankings {
+		g.add("ranks-"+strings.ReplaceAll(r.Objective, "_", "-"), func() (plots.Figure, error) { return plots.Ranks(c.ranksData(i)) })
+	}
+	for i, w := range c.worlds {
+		shown := w.shown()
+		name := func(what string) string {
+			if len(c.worlds) == 1 {
+				return what
+			}
+			return fmt.Sprintf("%s-%d", what, i+1)
+		}
+		g.add(name("allocation"), func() (plots.Figure, error) { return plots.Allocation(w.allocationData(shown)) })
+		g.add(name("cost-quality"), func() (plots.Figure, error) { return plots.CostQuality(w.curveData(shown)) })
+	}
 	return g.drawings, g.err
+}
+
+// ranksData returns the ranks by objective i.
+func (c *fieldComparison) ranksData(i int) plots.RanksData {
+	d := plots.RanksData{Objective: strings.ReplaceAll(c.worlds[0].Rankings[i].Objective, "_", " ") + " per rollout"}
+	for _, w := range c.worlds {
+		d.Populations = append(d.Populations, w.name)
+	}
+	for k, s := range c.worlds[0].Strategies {
+		row := plots.RankRow{Label: shortSpec(s.Strategy)}
+		for _, w := range c.worlds {
+			r := w.Rankings[i].Ranks[k]
+			row.Ranks = append(row.Ranks, plots.RankRange{Low: r.Low, High: r.High})
+		}
+		d.Strategies = append(d.Strategies, row)
+	}
+	return d
+}
+
+// shown returns the strategies that curves are drawn of, as more of them could
+// not be told apart: the reference and those with the most progress.
+func (w *comparedWorld) shown() []int {
+	const most = 5
+	order := make([]int, len(w.Strategies))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(w.Strategies[b].Progress.Mean, w.Strategies[a].Progress.Mean)
+	})
+	reference := slices.IndexFunc(w.Strategies, func(s sim.Compared) bool { return s.Strategy == fmt.Sprintf("fixed:g=%d", w.Group) })
+	order = slices.DeleteFunc(order, func(k int) bool { return k == reference })
+	shown := append([]int{reference}, order[:min(len(order), most-1)]...)
+	slices.Sort(shown)
+	return shown
+}
+
+func (w *comparedWorld) allocationData(shown []int) plots.AllocationData {
+	d := plots.AllocationData{Relative: true}
+	for _, k := range shown {
+		f := plots.Family{Label: shortSpec(w.Strategies[k].Strategy)}
+		for _, b := range w.Strategies[k].Allocation {
+			if b.Rollouts.Reason == "" {
+				f.MonteCarlo = append(f.MonteCarlo, measured((b.Low+b.High)/2, b.Rollouts))
+			}
+		}
+		d.Strategies = append(d.Strategies, f)
+	}
+	return d
+}
+
+// curveData returns the mixed groups that were trained on or, where the
+// prompts learn, the mean success probability.
+func (w *comparedWorld) curveData(shown []int) plots.CostQualityData {
+	learns := strings.HasPrefix(w.Drift, sim.DriftLearning)
+	d := plots.CostQualityData{Quality: "mixed groups trained on, per prompt of the batch"}
+	if learns {
+		d.Quality = "mean success probability of the prompt set"
+	}
+	for _, k := range shown {
+		f := plots.Family{Label: shortSpec(w.Strategies[k].Strategy)}
+		spent := 0.0
+		for _, p := range w.Strategies[k].Curve {
+			if learns { // p is that before the step
+				f.MonteCarlo = append(f.MonteCarlo, measured(spent, p.MeanP))
+			} else {
+				f.MonteCarlo = append(f.MonteCarlo, measured(p.Generated.Mean, p.Effective))
+			}
+			spent = p.Generated.Mean
+		}
+		d.Strategies = append(d.Strategies, f)
+	}
+	return d
 }

@@ -1,0 +1,108 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// RanksData is the ranks of strategies by one objective, population by
+// population.
+type RanksData struct {
+	Objective   string
+	Populations []string
+	Strategies  []RankRow
+}
+
+// A RankRow holds the ranks of one strategy, one a population.
+type RankRow struct {
+	Label string
+	Ranks []RankRange
+}
+
+// A RankRange is the ranks that the data leave open, 1 for the best. The zero
+// value stands for none.
+type RankRange struct{ Low, High int }
+
+// maxColumns is the number of populations that have a letter.
+const maxColumns = 26
+
+// Ranks draws a map of ranks: a row a strategy, a column a population, the
+// darker the better, with the range of ranks in every cell.
+func Ranks(d RanksData) (Figure, error) {
+	f := Figure{title: "Ranks of strategies"}
+	rows, columns := len(d.Strategies), len(d.Populations)
+	if rows < 1 || rows > maxRows || columns < 1 || columns > maxColumns {
+		return Figure{}, fmt.Errorf("plots: ranks: %d strategies on %d populations, want [1, %d] on [1, %d]", rows, columns, maxRows, maxColumns)
+	}
+	p := &panel{y: axis{bare: true}, tall: 1.2 * vg.Inch, pitch: 1.35 * tickSize}
+	for k, name := range d.Populations {
+		letter := string(rune('A' + k))
+		p.x.fixed = append(p.x.fixed, plot.Tick{Value: float64(k), Label: letter})
+		p.key = append(p.key, textSample(letter+"  "+f.notes.clean(name)))
+	}
+	for i, s := range d.Strategies {
+		if len(s.Ranks) != columns {
+			return Figure{}, fmt.Errorf("plots: ranks: %q has %d ranks, want %d, one a population", s.Label, len(s.Ranks), columns)
+		}
+		for _, r := range s.Ranks {
+			if !(r == RankRange{} || r.Low >= 1 && r.High >= r.Low && r.High <= rows) {
+				return Figure{}, fmt.Errorf("plots: ranks: %q has the ranks %d to %d, want 1 to %d", s.Label, r.Low, r.High, rows)
+			}
+		}
+		p.rows = append(p.rows, row{text: f.notes.clean(s.Label), y: -float64(i)})
+	}
+	p.setPlot(f.notes.clean("ranks by "+d.Objective), "", span{-0.5, float64(columns) - 0.5}, span{0.5 - float64(rows), 0.5})
+	p.plot.X.Tick.LineStyle.Width = 0
+	p.plot.X.LineStyle.Width = 0
+	p.plot.X.Padding, p.plot.Y.Padding = 0, 0
+	p.plot.Y.Width = 0
+	p.plot.Add(rankMap{d.Strategies})
+	f.panels = []*panel{p}
+	return f, nil
+}
+
+// rankMap draws the cells.
+type rankMap struct{ rows []RankRow }
+
+func (m rankMap) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	const gap = 0.4 // white between cells, in points
+	for i, s := range m.rows {
+		for k, r := range s.Ranks {
+			if r == (RankRange{}) {
+				continue
+			}
+			fill, word := rankShade(r, len(m.rows))
+			at := vg.Point{X: x(float64(k)), Y: y(-float64(i))}
+			fillRect(c, fill, x(float64(k)-0.5)+gap, y(-float64(i)-0.5)+gap, x(float64(k)+0.5)-gap, y(-float64(i)+0.5)-gap)
+			drawBlock(c, sans(tickSize), word, at.X, at.Y, 0.5, []string{r.String()})
+		}
+	}
+}
+
+// String prints the range with an en dash.
+func (r RankRange) String() string {
+	if r.Low == r.High {
+		return fmt.Sprint(r.Low)
+	}
+	return fmt.Sprintf("%d\u2013%d", r.Low, r.High)
+}
+
+// rankShade returns the colour of a cell by the middle of its ranks, of n, and
+// that of its words.
+func rankShade(r RankRange, n int) (fill, word color.RGBA) {
+	share := 1.0
+	if n > 1 {
+		share = 1 - (float64(r.Low+r.High)/2-1)/float64(n-1)
+	}
+	shade := 0.06 + 0.84*share*share // most of the contrast among the best
+	word = black
+	if shade > 0.45 {
+		word = white
+	}
+	return tint(inkOf(0).mark, shade), word
+}
