@@ -157,7 +157,6 @@ var (
 		{"gradient_bias", "gradient bias"},
 		{"gradient_variance", "variance"},
 		{"calibration", "calibration"},
-		{"select_ns", "select, ns"},
 	}
 )
 
@@ -168,7 +167,9 @@ func (c *fieldComparison) text(t *output.Text) {
 	first := c.worlds[0]
 	t.Note("", fmt.Sprintf("%d steps of %d groups, %d rollouts a prompt; %d replicates, pairs of runs (± is one standard error over them). Drift: %s.",
 		first.Steps, first.Batch, first.Group, first.Replicates, first.Drift))
-	for _, w := range c.worlds {
+	for i, w := range c.worlds {
+		t.Heading(fmt.Sprintf("Population %c, %d prompts", 'A'+i%26, w.Prompts))
+		t.Note("", w.name)
 		w.text(t)
 	}
 	t.Blank()
@@ -181,12 +182,14 @@ func (c *fieldComparison) text(t *output.Text) {
 		"No objective here is training: a larger figure need not train faster.", first.test(), first.Level*float64(len(c.worlds))))
 }
 
+// text prints the tables of one population. Selection times stay out: no two
+// runs agree on them, and a table can be printed again.
 func (w *comparedWorld) text(t *output.Text) {
-	t.Heading(fmt.Sprintf("%s (%d prompts)", w.name, w.Prompts))
 	names := make([]string, len(w.Strategies))
 	for k, s := range w.Strategies {
 		names[k] = shortSpec(s.Strategy)
 	}
+	t.Blank()
 	t.Line("Ranks")
 	ranks := output.Grid{Head: []string{""}}
 	for _, r := range w.Rankings {
@@ -200,12 +203,15 @@ func (w *comparedWorld) text(t *output.Text) {
 		ranks.Add(cells...)
 	}
 	t.Grid(ranks)
+	t.Blank()
 	t.Line("What a generated rollout buys")
 	t.Grid(w.grid(names, gainColumns))
 	if w.Strategies[0].Tokens.Reason == "" {
+		t.Blank()
 		t.Line(fmt.Sprintf("What a generated token buys, fixed:g=%d = 1", w.Group))
 		t.Grid(w.grid(names, tokenColumns))
 	}
+	t.Blank()
 	t.Line("What it costs")
 	t.Grid(w.grid(names, costColumns))
 }

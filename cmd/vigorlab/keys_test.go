@@ -149,6 +149,17 @@ func TestKeys(t *testing.T) {
 			"":        "coding command family level predictions quick rungs schema seed version",
 			"rungs.0": "claim detects estimate id interval kind method note p reason reference rung se test verdict",
 		}},
+		{"compare --population uniform --strategy vigor --batch 4 --steps 2 --replicates 3", map[string]string{
+			"": "aggregate batch coding command drift group hard populations replicates schema seed steps version",
+			"populations.0": "population prompts ranks rows", "populations.0.ranks": "level pairs test",
+			"populations.0.rows.0": "allocation calibration curve effective effective_token failed generated_per_prompt gradient_bias gradient_snr " +
+				"gradient_variance groups_per_prompt hits hits_token progress progress_token rank rounds select_ns short signal signal_token " +
+				"strategy tokens_per_prompt trained_per_prompt",
+			"populations.0.rows.0.signal": figureKeys, "populations.0.rows.0.select_ns": figureKeys,
+			"populations.0.rows.0.rank": "effective gradient_snr hits progress signal", "populations.0.rows.0.rank.signal": "high low",
+			"populations.0.rows.0.curve.0":      "effective generated mean_p step",
+			"populations.0.rows.0.allocation.0": "high low rollouts share",
+		}},
 		{"strategies", map[string]string{
 			"0":              "capabilities name parameters provenance source",
 			"0.capabilities": "changes_loss embeddings exact_budget first_epoch history picks_prompts truth",

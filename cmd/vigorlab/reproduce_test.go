@@ -19,6 +19,8 @@ func TestHeaderReproduces(t *testing.T) {
 		"simulate --population uniform --replicates 5 --batch 9 --strategy vigor:select=random,ties=index --strategy fixed:g=3 --workers 1",
 		"replay --table outcomes.csv --draw posterior --batch 8 --replicates 5 --seed 3",
 		"verify --quick --only 2.published-speedup,2.closed-form --seed 9",
+		"compare --population uniform --table outcomes.csv --strategy vigor --batch 4 --steps 3 --group 4 --replicates 3 --prompts 9 " +
+			"--drift walk:sd=0.1 --aggregate prompt --hard 0.3 --seed 5",
 	} {
 		first := runTable(t, strings.Fields(args))
 		header := strings.TrimPrefix(firstLine(first), "# vigorlab ")
@@ -70,6 +72,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		"simulate --population uniform --replicates 5 --batch 300 --strategy vigor:m0=2,rounds=30,alpha=0.9,gamma=1",
 		"replay --table outcomes.csv --replicates 5",
 		"verify --quick --only 2,3,5,6,7,8",
+		"compare --population uniform:tokens=1000 --population mixture:0.3@spiked-beta:dead=0.25,solved=0.125,a=0.0625,b=12.5+0.7@pareto-variance:shape=1.5,min=0.0001,max=0.999 " +
+			"--strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4,update=survivors,reuse=false --batch 4 --replicates 3",
 		"strategies", "populations", "version",
 	} {
 		for line := range strings.Lines(runTable(t, strings.Fields(args))) {
@@ -87,6 +91,7 @@ func TestFlagsReachTheResult(t *testing.T) {
 	outcomesFile(t, ".")
 	simulate := "simulate --population beta:a=0.5,b=0.5 --batch 9 --replicates 5"
 	replay := "replay --table outcomes.csv --batch 9 --replicates 5 --quiet"
+	compare := "compare --population uniform --strategy vigor --batch 4 --steps 2 --replicates 3"
 	theory := "theory --population beta:a=0.5,b=0.5 --batch 9 --quiet"
 	for _, c := range []struct {
 		base, flag, key string
@@ -108,15 +113,38 @@ func TestFlagsReachTheResult(t *testing.T) {
 		{replay, "--workers 3", "strategies", true},
 		{theory, "--batch 10", "eta", false},
 		{theory, "--frontier 0.2", "screening", false},
+		{compare, "--seed 2", "populations", false},
+		{compare, "--batch 5", "populations", false},
+		{compare, "--group 6", "populations", false},
+		{compare, "--steps 3", "populations", false},
+		{compare, "--replicates 4", "populations", false},
+		{compare, "--prompts 13", "populations", false},
+		{compare, "--drift walk", "populations", false},
+		{compare, "--aggregate prompt", "populations", false},
+		{compare, "--hard 0.9", "populations", false},
+		{compare, "--workers 3", "populations", true},
 		{"verify --only 2.monte-carlo --quick", "--seed 2", "rungs", false},
 		{"verify --only 2.monte-carlo --quick", "--workers 3", "rungs", true},
 	} {
 		args := strings.Fields(c.base)
 		before, _ := runJSON(t, args...)
 		after, _ := runJSON(t, append(args, strings.Fields(c.flag)...)...)
+		forgetTimes(before)
+		forgetTimes(after)
 		got := reflect.DeepEqual(before.(map[string]any)[c.key], after.(map[string]any)[c.key])
 		if got != c.same {
 			t.Errorf("%s %s: %s stays the same: %v, want %v", c.base, c.flag, c.key, got, c.same)
+		}
+	}
+}
+
+// forgetTimes removes the selection times of compare, on which no two runs
+// agree.
+func forgetTimes(document any) {
+	populations, _ := document.(map[string]any)["populations"].([]any)
+	for _, p := range populations {
+		for _, row := range p.(map[string]any)["rows"].([]any) {
+			delete(row.(map[string]any), "select_ns")
 		}
 	}
 }
