@@ -58,15 +58,19 @@ func newField(nodes []distributions.Node, frontier float64, sizes int) *field {
 	return f
 }
 
-// run takes the field through all rounds.
-func (f *field) run(v schedule.Vigor, rollouts []int) {
-	alpha, bySample := v.Alpha.Float(), v.Select == schedule.SelectSample
+// run takes the field through all rounds. A share shares[t] of all prompts is
+// active in round t, from 0.
+func (f *field) run(v schedule.Vigor, rollouts []int, shares []float64) {
+	bySample := v.Select == schedule.SelectSample
 	gone := 0.0
 	for t, m := range rollouts {
-		last := t == len(rollouts)-1
-		share := math.Pow(alpha, float64(t)) // active in this round
+		last, share, next := t == len(rollouts)-1, shares[t], 0.0
+		if !last {
+			next = shares[t+1]
+		}
+		alpha := next / share
 		f.ask(m, bySample)
-		f.cutByNode(v.Select, alpha, share*alpha, last)
+		f.cutByNode(v.Select, alpha, next, last)
 		c := f.count(m, share)
 		f.massError = max(f.massError, math.Abs(gone+c.active-1))
 

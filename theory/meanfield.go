@@ -79,20 +79,51 @@ const smallestShare = 1e-200
 // schedule.MaxGroup; less than 1e-200 of the prompts reaching the last round.
 // Rounding of cuts does not matter in this limit, nor do ties in expectation.
 func VigorMeanField(law distributions.Law, v schedule.Vigor, frontier float64, nodes int) (*MeanField, error) {
-	rollouts, err := v.Rollouts()
-	if err != nil {
-		return nil, err
-	}
-	last := math.Pow(v.Alpha.Float(), float64(v.Rounds-1))
-	err = errors.Join(
-		checkQuadrature(frontier, nodes),
-		unless(last >= smallestShare, fmt.Errorf("theory: the share alpha^%d of prompts that reach the last round is below %v", v.Rounds-1, smallestShare)),
+	return vigorMeanField(law, v, frontier, nodes, nil)
+}
+
+// MeanFieldAround returns the mean field of VIGOR where the cut after round
+// cut, in [1, T-1], keeps a share alpha + shift of the active prompts, in
+// (0, 1), and later rounds have as many prompts as ever. Parameters and errors
+// are otherwise those of VigorMeanField.
+//
+// It shows what a finite batch does to a cut: the share of active prompts
+// above a level fluctuates, as if alpha did.
+func MeanFieldAround(law distributions.Law, v schedule.Vigor, frontier float64, nodes, cut int, shift float64) (*MeanField, error) {
+	kept := v.Alpha.Float() + shift
+	err := errors.Join(
+		unless(cut >= 1 && cut < v.Rounds, outside("cut", float64(cut), "a round before the last")),
+		unless(kept > 0 && kept < 1, outside("alpha + shift", kept, "(0, 1)")),
 	)
 	if err != nil {
 		return nil, err
 	}
+	return vigorMeanField(law, v, frontier, nodes, func(shares []float64) { shares[cut] = shares[cut-1] * kept })
+}
+
+// vigorMeanField is VigorMeanField on a schedule whose shares of active
+// prompts, round by round, are edited.
+func vigorMeanField(law distributions.Law, v schedule.Vigor, frontier float64, nodes int, edit func(shares []float64)) (*MeanField, error) {
+	rollouts, err := v.Rollouts()
+	if err != nil {
+		return nil, err
+	}
+	shares := make([]float64, v.Rounds)
+	for t := range shares {
+		shares[t] = math.Pow(v.Alpha.Float(), float64(t))
+	}
+	err = errors.Join(
+		checkQuadrature(frontier, nodes),
+		unless(shares[v.Rounds-1] >= smallestShare, fmt.Errorf("theory: the share alpha^%d of prompts that reach the last round is below %v", v.Rounds-1, smallestShare)),
+	)
+	if err != nil {
+		return nil, err
+	}
+	if edit != nil {
+		edit(shares)
+	}
 	f := newField(law.Nodes(nodes, cutsInU(law, v, frontier)...), frontier, v.Rounds)
-	f.run(v, rollouts)
+	f.run(v, rollouts, shares)
 	return f.figures(v), nil
 }
 

@@ -189,3 +189,35 @@ func TestExpectedGradientBounds(t *testing.T) {
 	newRuler(t).check(must(two.GradientLinear(0.5)), 6, "2 L J STD")
 	newRuler(t).check(must(two.GradientRazin2024(0.125)), 9, "6 L J STD^(2/3)")
 }
+
+// TestMeanFieldAround: a cut that keeps .6 where alpha is .5 leaves .4 of the
+// prompts with 2 rollouts; .5^2 reach the last round as ever.
+func TestMeanFieldAround(t *testing.T) {
+	v := schedule.Default()
+	v.Rounds = 3
+	law := distributions.NewUniform()
+	m, err := MeanFieldAround(law, v, 0.75, 100, 1, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{0.4, 0.35, 0.25} {
+		if got := m.GroupSizes[i].Share; math.Abs(got-want) > 1e-12 {
+			t.Errorf("share %d = %v, want %v", i, got, want)
+		}
+	}
+	there, err := VigorMeanField(law, v, 0.75, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = MeanFieldAround(law, v, 0.75, 100, 2, 0); err != nil || m.Eta != there.Eta {
+		t.Errorf("no shift: eta %v, %v, want %v", m, err, there.Eta)
+	}
+	for _, c := range []struct {
+		cut   int
+		shift float64
+	}{{0, 0}, {3, 0}, {1, 0.5}, {1, -0.5}, {1, math.NaN()}} {
+		if _, err := MeanFieldAround(law, v, 0.75, 100, c.cut, c.shift); err == nil {
+			t.Errorf("cut %d, shift %v is accepted", c.cut, c.shift)
+		}
+	}
+}

@@ -147,7 +147,7 @@ func TestKeys(t *testing.T) {
 		}},
 		{"verify --quick --only 2.published-speedup", map[string]string{
 			"":        "coding command family level predictions quick rungs schema seed version",
-			"rungs.0": "claim detects estimate id interval kind method note p reason reference rung se test verdict",
+			"rungs.0": "bias claim detects estimate id interval kind method note p reason reference rung se test verdict",
 		}},
 		{"compare --population uniform --strategy vigor --batch 4 --steps 2 --replicates 3", map[string]string{
 			"": "aggregate batch coding command drift group hard populations replicates schema seed steps version",

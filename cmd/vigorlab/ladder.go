@@ -27,6 +27,7 @@ type ladderRow struct {
 	Low       *float64 `parquet:"low,optional"`
 	High      *float64 `parquet:"high,optional"`
 	Reference *float64 `parquet:"reference,optional"`
+	Bias      float64  `parquet:"bias"`
 	P         *float64 `parquet:"p,optional"`
 	Detects   *float64 `parquet:"detects,optional"`
 	Verdict   string   `parquet:"verdict"`
@@ -83,7 +84,7 @@ func (l *ladder) rows() []ladderRow {
 	for _, r := range l.reasoned() {
 		row := ladderRow{
 			ID: r.ID, Rung: int64(r.Rung), Kind: r.Kind, Claim: r.Claim, Method: r.Method,
-			Estimate: r.Estimate, SE: r.SE, Reference: r.Reference, P: r.P, Detects: r.Detects,
+			Estimate: r.Estimate, SE: r.SE, Reference: r.Reference, Bias: r.Bias, P: r.P, Detects: r.Detects,
 			Verdict: string(r.Verdict), Test: r.Test, Note: r.Note,
 			Seed: l.Seed, Coding: output.Signed, Reason: r.Reason,
 		}

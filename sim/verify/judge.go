@@ -50,7 +50,7 @@ func judge(r *Report) {
 		}
 		row.Test = fmt.Sprintf("two-sided z-test, Holm over %d comparisons at family level %g", r.Family, r.Level)
 		z := normalQuantile(1-r.Level/(2*float64(r.Family))) + normalQuantile(1-missLevel)
-		row.Detects = number(z * *row.SE)
+		row.Detects = number(row.Bias + z**row.SE)
 	}
 }
 
@@ -59,14 +59,15 @@ func normalQuantile(q float64) float64 { return distuv.UnitNormal.Quantile(q) }
 func number(x float64) *float64 { return &x }
 
 // compared fills row with a Monte Carlo estimate, standard error se, beside an
-// exact reference. Its verdict is judge's.
+// exact reference. Its verdict is judge's: the difference must exceed row.Bias
+// by more than noise explains.
 func compared(row Row, estimate, se, reference float64) Row {
 	row.Kind = Check
 	row.Estimate, row.SE, row.Reference = number(estimate), number(se), number(reference)
 	row.Interval = &[2]float64{estimate - near95*se, estimate + near95*se}
 	p := 1.0
-	if difference := math.Abs(estimate - reference); !(difference <= exactTolerance*math.Abs(reference)) {
-		p = math.Erfc(difference / se / math.Sqrt2) // 0 for se = 0: certain to differ
+	if excess := math.Abs(estimate-reference) - row.Bias; !(excess <= exactTolerance*math.Abs(reference)) {
+		p = math.Erfc(excess / se / math.Sqrt2) // 0 for se = 0: certain to differ
 	}
 	if math.IsNaN(p) {
 		p = 0 // what is no number agrees with nothing
@@ -83,7 +84,7 @@ func simulated(row Row, e sim.Estimate, reference float64) Row {
 // extrapolated is compared for the limit of large batches of a figure that was
 // simulated, apart, at B and at 2B. The figure at B is off by c/B and smaller
 // terms; 2 f(2B) - f(B) is off by these alone (Richardson), which at
-// B = fieldBatch are below the noise.
+// B = fieldBatch are below the noise, and by row.Bias (cutBias).
 func extrapolated(row Row, small, large sim.Estimate, limit float64) Row {
 	return compared(row, 2*large.Mean-small.Mean, math.Hypot(2*large.SE, small.SE), limit)
 }

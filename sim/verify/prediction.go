@@ -34,6 +34,7 @@ type SpeedupPrediction struct {
 // predicted is a Prediction with the mean fields behind it.
 type predicted struct {
 	Prediction
+	law   distributions.Law
 	field *theory.MeanField
 	fixed *theory.MeanField // the fixed group of the same mean size
 }
@@ -42,7 +43,7 @@ type predicted struct {
 // selection.
 func predict(population string, l distributions.Law, v schedule.Vigor) (*predicted, error) {
 	v.Select = schedule.SelectSample
-	p := &predicted{Prediction: Prediction{Population: population}}
+	p := &predicted{Prediction: Prediction{Population: population}, law: l}
 	var err error
 	if p.field, err = theory.VigorMeanField(l, v, frontier, theory.DefaultNodes); err != nil {
 		return nil, err

@@ -2,7 +2,9 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 
 	"vigorlab/distributions"
 	"vigorlab/sim"
@@ -70,7 +72,7 @@ var fieldFigures = []fieldFigure{
 	{"signal_prompt_mean", func(o *sim.Outcome) sim.Estimate { return o.SignalPromptMean }, func(p *predicted) float64 { return p.field.SignalPromptMean }},
 	{"ineffective", func(o *sim.Outcome) sim.Estimate { return o.Ineffective }, func(p *predicted) float64 { return p.field.Ineffective }},
 	{"zero_variance_groups", func(o *sim.Outcome) sim.Estimate { return o.ZeroVarianceGroups }, func(p *predicted) float64 { return p.field.ZeroVarianceGroups }},
-	{"progress", func(o *sim.Outcome) sim.Estimate { return o.Progress }, func(p *predicted) float64 { return p.Progress }},
+	{"progress", func(o *sim.Outcome) sim.Estimate { return o.Progress }, func(p *predicted) float64 { return p.field.Progress / p.fixed.Progress }},
 	{"false_negative_cumulative", func(o *sim.Outcome) sim.Estimate {
 		return o.Screening[len(o.Screening)-1].FalseNegativeCumulative
 	}, func(p *predicted) float64 {
@@ -98,9 +100,12 @@ func meanField(ctx context.Context, e *env) (*Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range fieldFigures {
-			row := f.extrapolate(population, small, large, p)
-			row.ID = population + "." + f.name
+		rows, err := extrapolate(population, small, large, p, fieldFigures)
+		if err != nil {
+			return nil, err
+		}
+		for i, row := range rows {
+			row.ID = population + "." + fieldFigures[i].name
 			s.Rows = append(s.Rows, row)
 		}
 		if population == popTP15 {
@@ -112,15 +117,72 @@ func meanField(ctx context.Context, e *env) (*Section, error) {
 	return s, nil
 }
 
-// extrapolate compares the figure of the first strategy at fieldBatch prompts
-// and at twice as many with the mean field.
-func (f fieldFigure) extrapolate(population string, small, large *sim.Result, p *predicted) Row {
-	a, b := f.sim(&small.Strategies[0]), f.sim(&large.Strategies[0])
-	return extrapolated(Row{
-		Claim:  fmt.Sprintf("%s of finite batches converges to the mean field: %s", f.name, population),
-		Method: fmt.Sprintf("Monte Carlo at B = %d and %d, extrapolated; exact mean field", fieldBatch, 2*fieldBatch),
-		Note:   fmt.Sprintf("B = %d: %.5f, B = %d: %.5f", fieldBatch, a.Mean, 2*fieldBatch, b.Mean),
-	}, a, b, f.mean(p))
+// extrapolate compares figures of the first strategy at fieldBatch prompts and
+// at twice as many with the mean field, a row a figure.
+func extrapolate(population string, small, large *sim.Result, p *predicted, figures []fieldFigure) ([]Row, error) {
+	bias, err := cutBias(p, figures)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]Row, len(figures))
+	for i, f := range figures {
+		a, b := f.sim(&small.Strategies[0]), f.sim(&large.Strategies[0])
+		rows[i] = extrapolated(Row{
+			Claim:  fmt.Sprintf("%s of finite batches converges to the mean field: %s", f.name, population),
+			Method: fmt.Sprintf("Monte Carlo at B = %d and %d, extrapolated; exact mean field", fieldBatch, 2*fieldBatch),
+			Bias:   bias[i],
+			Note: fmt.Sprintf("B = %d: %.5f, B = %d: %.5f; cuts near a boundary of levels leave at most %.2g",
+				fieldBatch, a.Mean, 2*fieldBatch, b.Mean, bias[i]),
+		}, a, b, f.mean(p))
+	}
+	return rows, nil
+}
+
+// cutBias bounds what the extrapolation from batches of fieldBatch and twice
+// as many leaves of the error of every figure. The share of the active prompts
+// that rank above a level fluctuates, and a cut moves with it: by about
+// h = sqrt(alpha (1-alpha) / n) if n prompts are active, and by as much again
+// for every earlier cut, whose own fluctuation, on 1/alpha times as many
+// prompts, becomes a 1/alpha times larger share. Where a figure f is smooth in
+// the cut, E f(alpha + h z) is off by c h^2, which goes away like all that is
+// of order 1/B. Where alpha falls on the boundary of two levels or near it, f
+// has a kink, the error goes like h, and
+// 2 E f(alpha + h z/sqrt 2) - E f(alpha + h z) - f(alpha) is left.
+func cutBias(p *predicted, figures []fieldFigure) ([]float64, error) {
+	const (
+		points = 8   // stand for the normal law of z: the middles of as many equal parts of it
+		nodes  = 400 // differences of figures at the same nodes are smoother than the figures
+	)
+	v := vigor(nil)
+	alpha, active := v.Alpha.Float(), v.Active(fieldBatch)
+	bias := make([]float64, len(figures))
+	variance := 0.0 // h^2
+	for cut := 1; cut < v.Rounds; cut++ {
+		variance = variance/(alpha*alpha) + alpha*(1-alpha)/float64(active[cut-1])
+		left := make([]float64, len(figures))
+		add := func(weight, z float64) error {
+			field, err := theory.MeanFieldAround(p.law, v, frontier, nodes, cut, math.Sqrt(variance)*z)
+			if err != nil {
+				return err
+			}
+			for i, f := range figures {
+				left[i] += weight * f.mean(&predicted{field: field, fixed: p.fixed})
+			}
+			return nil
+		}
+		err := add(-1, 0)
+		for k := range points {
+			z := normalQuantile((float64(k) + 0.5) / points)
+			err = errors.Join(err, add(2./points, z/math.Sqrt2), add(-1./points, z))
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range left {
+			bias[i] += math.Abs(x)
+		}
+	}
+	return bias, nil
 }
 
 // randomControl selects at random on the same schedule: eta is exactly 1,

@@ -37,7 +37,9 @@ func rung7(cfg *Config) []study {
 }
 
 // tableFigures are compared with the mean field of the table's law.
-var tableFigures = []string{"eta", "signal", "ineffective"}
+var tableFigures = slices.DeleteFunc(slices.Clone(fieldFigures), func(f fieldFigure) bool {
+	return !slices.Contains([]string{"eta", "signal", "ineffective"}, f.name)
+})
 
 func replay(ctx context.Context, e *env, t *table.Table) (*Section, error) {
 	l, err := tableLaw(t)
@@ -139,14 +141,12 @@ func (e *env) tableMeanField(ctx context.Context, t *table.Table, l distribution
 		}
 		results[k] = r
 	}
-	var rows []Row
-	for _, f := range fieldFigures {
-		if !slices.Contains(tableFigures, f.name) {
-			continue
-		}
-		row := f.extrapolate("the law of "+t.Name, results[0], results[1], p)
-		row.ID = f.name
-		rows = append(rows, row)
+	rows, err := extrapolate("the law of "+t.Name, results[0], results[1], p, tableFigures)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		rows[i].ID = tableFigures[i].name
 	}
 	return rows, nil
 }

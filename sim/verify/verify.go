@@ -41,6 +41,7 @@ type Row struct {
 	Estimate  *float64    `json:"estimate"`
 	Reference *float64    `json:"reference"`
 	Interval  *[2]float64 `json:"interval"` // of the estimate, at 95 % where it is Monte Carlo
+	Bias      float64     `json:"bias"`     // of the estimate, at most, where its method has one: the verdict allows for it
 	Verdict   Verdict     `json:"verdict"`
 	Test      string      `json:"test"` // by which the verdict was reached, with its level
 	Note      string      `json:"note"`

@@ -51,6 +51,17 @@ func TestCompared(t *testing.T) {
 	}
 }
 
+// TestBias: three standard errors of which two are the method's own error,
+// and a difference that is all its own.
+func TestBias(t *testing.T) {
+	if p := *compared(Row{Bias: 0.2}, 1.3, 0.1, 1).P; math.Abs(p-0.31731051) > 1e-7 {
+		t.Errorf("p = %v, want 0.3173", p)
+	}
+	if p := *compared(Row{Bias: 0.4}, 0.7, 0, 1).P; p != 1 {
+		t.Errorf("a difference within the bias: p = %v, want 1", p)
+	}
+}
+
 // TestNoNumberAgreesWithNothing: NaN must not pass for an agreement.
 func TestNoNumberAgreesWithNothing(t *testing.T) {
 	nan := math.NaN()
@@ -257,6 +268,36 @@ func TestReplayRealRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkReplay(t, r, "7.table-1-window_first5.gain", Holds)
+}
+
+// TestCutsOnBoundaries climbs rung 7 in full on tables whose cuts fall on a
+// boundary of levels or next to one, where the error of a finite batch goes
+// like 1/sqrt(B): half of a prompt of p = 1/2 is mixed after two rollouts, and
+// .497 of these real prompts are after the second round, beside alpha = 1/2.
+// There our own checks must not fail, nor allow for more than a fiftieth of the figure.
+func TestCutsOnBoundaries(t *testing.T) {
+	if testing.Short() {
+		t.Log("short: the full rung is climbed in full runs")
+		return
+	}
+	for _, tab := range []*table.Table{
+		{Name: "one.csv", Rows: []table.Row{{PromptID: "a", N: 8, S: 4}}},
+		realTable(t, "speceval/aime24/qwen3_5_9b.csv"),
+	} {
+		r, err := Run(context.Background(), Config{Seed: 1, Workers: 2, Tables: []*table.Table{tab}, Only: []string{"7"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range r.Rows() {
+			if row.Kind != Check {
+				continue
+			}
+			if row.Verdict != Holds || row.Bias > 0.02**row.Reference {
+				t.Errorf("%s: %s: %v ± %v beside %v, bias %v", row.ID, row.Verdict, *row.Estimate, *row.SE, *row.Reference, row.Bias)
+			}
+			t.Logf("%s: %+.2g ± %.2g, bias at most %.2g", row.ID, *row.Estimate-*row.Reference, *row.SE, row.Bias)
+		}
+	}
 }
 
 // realTable reads a recorded table from the shared folder, or skips.
