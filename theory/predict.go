@@ -134,7 +134,10 @@ func (in Input) check() error {
 	return errors.Join(errs...)
 }
 
-const noVariance = "E[u] = 0: no prompt has any reward variance"
+const (
+	noVariance = "E[u] = 0: no prompt has any reward variance"
+	noProgress = "the fixed group makes no progress"
+)
 
 // fixedEtas are all 1 where the law has a mean: every prompt has the same
 // group.
@@ -221,7 +224,7 @@ func (in Input) addField(p *Prediction) {
 		set(&p.Eta.Noisy, field.Eta, noVariance)
 	}
 	set(&p.EtaGenerated, field.EtaGenerated, noVariance)
-	set(&p.Progress, ratio(field.Progress, fixed.Progress), "the fixed group makes no progress")
+	set(&p.Progress, ratio(field.Progress, fixed.Progress), noProgress)
 	p.RolloutsPerPrompt = number(field.Rollouts, nil, reason(err))
 	p.GroupSizes = field.GroupSizes
 	p.Ineffective = pair(func(m *MeanField) float64 { return m.Ineffective })
@@ -260,7 +263,7 @@ func (in Input) meanFields() (field, fixed *MeanField, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	fixed, err = FixedMeanField(in.Law, in.scheduleOnly().MeanGroup, in.Frontier, in.nodes(largest))
+	fixed, err = FixedMeanField(in.Law, in.Vigor.MeanGroup(), in.Frontier, in.nodes(largest))
 	return field, fixed, err
 }
 
@@ -268,8 +271,8 @@ func (in Input) meanFields() (field, fixed *MeanField, err error) {
 // VigorMeanField).
 func (in Input) nodes(group int) int { return max(in.Nodes, 8*(group+2)) }
 
-// scheduleOnly holds what does not depend on the law: group sizes and their
-// mean. It is nil where the groups cannot be built.
+// scheduleOnly holds what does not depend on the law: group sizes and the
+// rollouts they cost. It is nil where the groups cannot be built.
 func (in Input) scheduleOnly() *MeanField {
 	if in.Vigor == nil {
 		return &MeanField{Rollouts: float64(in.Group), GroupSizes: []SizeShare{{in.Group, 1}}}
@@ -278,7 +281,7 @@ func (in Input) scheduleOnly() *MeanField {
 	if err != nil {
 		return nil
 	}
-	m := &MeanField{}
+	m := &MeanField{Rollouts: in.Vigor.MeanGroup()}
 	size, active, alpha := 0, 1.0, in.Vigor.Alpha.Float()
 	for t, asked := range rollouts {
 		size += asked
@@ -289,10 +292,8 @@ func (in Input) scheduleOnly() *MeanField {
 			m.Screening = append(m.Screening, Screening{Round: t + 1})
 		}
 		m.GroupSizes = append(m.GroupSizes, SizeShare{size, leave})
-		m.MeanGroup += float64(size) * leave
 		active *= alpha
 	}
-	m.Rollouts = m.MeanGroup
 	if !in.Vigor.Reuse { // trained = share*generated and generated = selection + trained
 		m.Rollouts /= 1 - trainedShare(*in.Vigor)
 	}

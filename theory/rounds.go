@@ -7,12 +7,17 @@ import (
 
 // A Stop is what VIGOR would have if it stopped after a round.
 type Stop struct {
-	Round int // from 1
-	*MeanField
-	Relative float64 // Progress over that of the fixed group of the same mean size; NaN where that makes none
+	Round              int // from 1
+	RolloutsPerPrompt  Number
+	Eta                Number
+	Signal             Number
+	SignalPromptMean   Number
+	Ineffective        Number
+	ZeroVarianceGroups Number
+	Progress           Number // over that of the fixed group of the same mean size
 }
 
-// RoundByRound returns the mean field of VIGOR after every round, 1 to T
+// RoundByRound returns the figures of VIGOR after every round, 1 to T
 // (theory.md, section 3.2). Cuts are nested and decided by what was seen before
 // them, so the first t rounds of a schedule are the schedule with rounds = t.
 // Errors are those of VigorMeanField.
@@ -24,11 +29,20 @@ func RoundByRound(law distributions.Law, v schedule.Vigor, frontier float64, nod
 		if err != nil {
 			return nil, err
 		}
-		fixed, err := FixedMeanField(law, field.MeanGroup, frontier, nodes)
+		fixed, err := FixedMeanField(law, v.MeanGroup(), frontier, nodes)
 		if err != nil {
 			return nil, err
 		}
-		stops = append(stops, Stop{v.Rounds, field, ratio(field.Progress, fixed.Progress)})
+		stops = append(stops, Stop{
+			Round:              v.Rounds,
+			RolloutsPerPrompt:  number(field.Rollouts, nil, ""),
+			Eta:                number(field.Eta, nil, noVariance),
+			Signal:             number(field.Signal, nil, noVariance),
+			SignalPromptMean:   number(field.SignalPromptMean, nil, noVariance),
+			Ineffective:        number(field.Ineffective, nil, noVariance),
+			ZeroVarianceGroups: number(field.ZeroVarianceGroups, nil, noVariance),
+			Progress:           number(ratio(field.Progress, fixed.Progress), nil, noProgress),
+		})
 	}
 	return stops, nil
 }

@@ -226,6 +226,7 @@ func TestNullsHaveReasons(t *testing.T) {
 		"theory --population pareto-variance:shape=0.9,min=0.01",
 		"theory --population pareto-variance:shape=1.5,min=0.01 --strategy vigor:rounds=10000",
 		"theory --population uniform --strategy vigor:rounds=40",
+		"theory --population uniform --strategy vigor:m0=1",
 		"theory --population point:p=1 --strategy fixed:g=1 --batch 1",
 		"simulate --population point:p=0 --batch 4 --replicates 3",
 		"simulate --population point:p=0.5 --batch 1 --replicates 1",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -236,23 +235,16 @@ func cutNumbers(s theory.ScreeningNumbers) []numbered {
 	}
 }
 
-// stopNumbers are the figures of VIGOR stopped after a round. They exist where
-// some prompt has reward variance.
+// stopNumbers are the figures of VIGOR stopped after a round.
 func stopNumbers(s theory.Stop) []numbered {
-	figure := func(key string, x float64) numbered {
-		if math.IsNaN(x) {
-			return numbered{key, theory.Number{Reason: "no prompt has any reward variance"}}
-		}
-		return numbered{key, theory.Number{Value: x}}
-	}
 	return []numbered{
-		figure("rollouts_per_prompt", s.Rollouts),
-		figure("eta", s.Eta),
-		figure("signal", s.Signal),
-		figure("signal_prompt_mean", s.SignalPromptMean),
-		figure("ineffective", s.Ineffective),
-		figure("zero_variance_groups", s.ZeroVarianceGroups),
-		figure("progress", s.Relative),
+		{"rollouts_per_prompt", s.RolloutsPerPrompt},
+		{"eta", s.Eta},
+		{"signal", s.Signal},
+		{"signal_prompt_mean", s.SignalPromptMean},
+		{"ineffective", s.Ineffective},
+		{"zero_variance_groups", s.ZeroVarianceGroups},
+		{"progress", s.Progress},
 	}
 }
 

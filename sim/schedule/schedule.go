@@ -115,6 +115,22 @@ func (v Vigor) Rollouts() ([]int, error) {
 	return m, nil
 }
 
+// MeanGroup returns the mean group of a large batch after the last round,
+// m0 sum_{i<T} (alpha*gamma)^i, to the nearest float64: m0*T exactly where
+// alpha*gamma = 1, and +Inf past the largest one. v must be valid.
+func (v Vigor) MeanGroup() float64 {
+	const bits = 256 // rounding errors of MaxRounds steps stay far below the last bit of a float64
+	ratio := new(big.Float).SetPrec(bits).SetRat(new(big.Rat).Mul(v.Alpha.exact(), v.Gamma.exact()))
+	first := new(big.Float).SetInt64(int64(v.M0))
+	mean := new(big.Float).SetPrec(bits)
+	for range v.Rounds {
+		mean.Mul(mean, ratio)
+		mean.Add(mean, first)
+	}
+	f, _ := mean.Float64()
+	return f
+}
+
 // A LargeError reports a schedule whose group passes MaxGroup: it has closed
 // forms, but cannot be run.
 type LargeError struct {

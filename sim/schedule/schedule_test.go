@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -124,6 +125,32 @@ func TestValidate(t *testing.T) {
 	for _, field := range []string{"m0 = 0", "rounds = 0", "alpha = 0", "gamma = 0", "ties =", "cut =", "select =", "update ="} {
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("the zero value: error %v, want %q in it", err, field)
+		}
+	}
+}
+
+// TestMeanGroup: m0 sum_{i<T} (alpha gamma)^i, worked by hand; where
+// alpha*gamma = 1 it is m0*T exactly, whatever alpha is.
+func TestMeanGroup(t *testing.T) {
+	for _, c := range []struct {
+		m0, rounds   int
+		alpha, gamma string
+		want         float64
+	}{
+		{2, 4, "0.5", "2", 8},
+		{1, 1, "0.3", "1", 1},
+		{1, 3, "1/3", "3", 3},
+		{7, 5, "0.1", "10", 35},
+		{4, 2, "1/4", "4", 8},
+		{3, 3, "1/2", "3", 3 * (1 + 1.5 + 2.25)},
+		{8, 4, "0.5", "0.5", 8 * 1.328125},
+		{1, 10_000, "0.9999", "1", (1 - math.Pow(0.9999, 10_000)) / 1e-4},
+	} {
+		v := Default()
+		v.M0, v.Rounds, v.Alpha, v.Gamma = c.m0, c.rounds, MustRatio(c.alpha), MustRatio(c.gamma)
+		got := v.MeanGroup()
+		if exact := c.rounds < 10_000; exact && got != c.want || !(math.Abs(got/c.want-1) < 1e-11) {
+			t.Errorf("%v: %v, want %v", v, got, c.want)
 		}
 	}
 }
