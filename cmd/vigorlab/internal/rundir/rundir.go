@@ -79,17 +79,18 @@ type Dir struct {
 	mutex  sync.Mutex // guards ended, and writing against ending
 	ended  bool
 	final  string // where the user asked for it
-	work   string // where the files are written: final itself, or a temporary directory
-	keep   bool   // what was written stays when the run fails
+	work   string // where the files are written: final itself for a long run, or a temporary directory beside or in it
 	force  bool   // whatever run stands at final may be replaced
 	record Record
 	lock   io.Closer
 }
 
 // Create begins the directory of a one-shot run beside path, under a
-// temporary name that Complete and Stop turn into path. An existing path must
-// be empty or an incomplete run of identical specs; force lifts that for any
-// run directory.
+// temporary name that Complete and Stop turn into path. Where path must stay,
+// as a mount or the working directory does, the temporary directory is inside,
+// and its files move up. Either way what stands there stays until the run has
+// ended. An existing path must be empty or an incomplete run of identical
+// specs; force lifts that for any run directory.
 func Create(path string, record Record, force bool) (*Dir, error) {
 	if _, err := check(path, record, force); err != nil {
 		return nil, err
@@ -101,14 +102,11 @@ func Create(path string, record Record, force bool) (*Dir, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
+	work := temporaryName(path)
 	if mounted(path) || holdsWorkingDirectory(path) { // it cannot be renamed, or must not
-		d, _, err := Resume(path, record, true)
-		if d != nil {
-			d.keep = false
-		}
-		return d, err
+		work = temporaryName(filepath.Join(path, "run"))
 	}
-	d := &Dir{final: path, work: temporaryName(path), record: begin(record), force: force}
+	d := &Dir{final: path, work: work, record: begin(record), force: force}
 	if err := d.lockFinal(); err != nil {
 		return nil, err
 	}
@@ -143,7 +141,7 @@ func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err e
 		return nil, false, errors.Join(err, lock.Close())
 	}
 	resumed = earlier != nil && !force
-	d = &Dir{final: path, work: path, keep: true, record: begin(record), lock: lock}
+	d = &Dir{final: path, work: path, record: begin(record), lock: lock}
 	if resumed {
 		d.record.Start, d.record.Files = earlier.Start, earlier.Files
 	} else if err := clearRun(path); err != nil {
@@ -270,6 +268,9 @@ func (r *Record) owns(path string) error {
 		return nil
 	}
 	return fs.WalkDir(os.DirFS(path), ".", func(name string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() && temporary(e.Name()) {
+			return fs.SkipDir
+		}
 		if err != nil || e.IsDir() || name == runFile || temporary(e.Name()) || slices.Contains(r.Files, name) {
 			return err
 		}
@@ -356,7 +357,7 @@ func (d *Dir) Complete() error { return d.end(Complete) }
 // Stop ends a run that was interrupted: what it wrote stays, marked
 // incomplete. A one-shot run leaves an earlier complete one in place.
 func (d *Dir) Stop() error {
-	if d.work != d.final {
+	if !d.long() {
 		if earlier, err := Read(d.final); err == nil && earlier.Status == Complete {
 			return d.Discard()
 		}
@@ -367,22 +368,17 @@ func (d *Dir) Stop() error {
 // Discard ends a run that failed: a one-shot run leaves nothing, a long one
 // what it wrote, marked incomplete.
 func (d *Dir) Discard() error {
-	if d.keep {
+	if d.long() {
 		return d.end(Incomplete)
 	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	d.ended = true
-	return errors.Join(d.remove(), d.close())
+	return errors.Join(os.RemoveAll(d.work), d.close())
 }
 
-// remove takes away what a one-shot run has written so far.
-func (d *Dir) remove() error {
-	if d.work == d.final {
-		return clearRun(d.final)
-	}
-	return os.RemoveAll(d.work)
-}
+// long reports whether this is a long run, which writes in its final place.
+func (d *Dir) long() bool { return d.work == d.final }
 
 // End ends a run with the state that its error says: Complete where there is
 // none, Stop where a context was cancelled, else Discard. It returns err,
@@ -404,7 +400,7 @@ func (d *Dir) end(status string) error {
 	end := now()
 	d.record.End, d.record.Status = &end, status
 	err := d.writeRecord()
-	if err == nil && d.work != d.final {
+	if err == nil && !d.long() {
 		// Another run may have begun or finished there in the meantime.
 		if err = d.lockFinal(); err == nil {
 			_, err = check(d.final, d.record, d.force)
@@ -413,8 +409,8 @@ func (d *Dir) end(status string) error {
 			err = replace(d.work, d.final)
 		}
 	}
-	if err != nil && !d.keep {
-		err = errors.Join(err, d.remove())
+	if err != nil && !d.long() {
+		err = errors.Join(err, os.RemoveAll(d.work))
 	}
 	return errors.Join(err, d.close())
 }
@@ -427,8 +423,11 @@ func (d *Dir) close() error {
 }
 
 // replace renames work to final, moving an earlier run or an empty directory
-// out of the way first.
+// out of the way first. Where work is inside final, this is done file by file.
 func replace(work, final string) error {
+	if filepath.Dir(work) == final {
+		return moveUp(work, final)
+	}
 	if _, err := os.Lstat(final); errors.Is(err, fs.ErrNotExist) {
 		return os.Rename(work, final)
 	}
@@ -440,6 +439,34 @@ func replace(work, final string) error {
 		return errors.Join(err, os.Rename(old, final))
 	}
 	return os.RemoveAll(old)
+}
+
+// moveUp moves the run in work, a directory in final, into final itself, and
+// removes the earlier run there.
+func moveUp(work, final string) error {
+	old := work + "-old"
+	if err := moveRun(final, old); err != nil {
+		return errors.Join(err, moveRun(old, final))
+	}
+	if err := moveRun(work, final); err != nil {
+		return errors.Join(err, moveRun(final, work), moveRun(old, final))
+	}
+	return errors.Join(os.RemoveAll(old), os.RemoveAll(work))
+}
+
+// moveRun moves what a run wrote from one directory into another, which it
+// makes where there is none.
+func moveRun(from, to string) error {
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return err
+	}
+	for _, name := range known {
+		err := os.Rename(filepath.Join(from, name), filepath.Join(to, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // clearRun removes what an earlier run wrote into path.

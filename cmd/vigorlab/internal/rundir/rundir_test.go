@@ -228,6 +228,38 @@ func TestWorkingDirectoryStays(t *testing.T) {
 	}
 }
 
+// TestWorkingDirectoryKeepsTheEarlierRun until the next one is complete,
+// whether that fails or is interrupted, and for good without force.
+func TestWorkingDirectoryKeepsTheEarlierRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	d := create(t, ".", false)
+	must(t, d.Write("results.csv", []byte("old")))
+	must(t, d.Write("figures/a.svg", []byte("old")))
+	must(t, d.Complete())
+	_, err := rundir.Create(".", record(`{"batch": 4}`), false)
+	conflict(t, err, "complete run")
+	for _, failure := range []error{errors.New("no"), context.Canceled} {
+		d := create(t, ".", true)
+		must(t, d.Write("results.csv", []byte("half")))
+		if err := d.End(failure); !errors.Is(err, failure) {
+			t.Errorf("End = %v", err)
+		}
+		content, err := os.ReadFile("results.csv")
+		must(t, err)
+		if string(content) != "old" || names(t, ".") != "figures results.csv run.json" || status(t, ".") != rundir.Complete {
+			t.Errorf("after %v: results.csv = %q in %s, %s", failure, content, names(t, "."), status(t, "."))
+		}
+	}
+	d = create(t, ".", true)
+	must(t, d.Write("results.csv", []byte("new")))
+	must(t, d.Complete())
+	content, err := os.ReadFile("results.csv")
+	must(t, err)
+	if string(content) != "new" || names(t, ".") != "results.csv run.json" {
+		t.Errorf("results.csv = %q in %s", content, names(t, "."))
+	}
+}
+
 func TestEmptyDirectoryIsTaken(t *testing.T) {
 	out := t.TempDir()
 	must(t, create(t, out, false).Complete())
