@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"syscall"
 
 	"vigorlab/cmd/vigorlab/internal/rundir"
@@ -93,10 +94,11 @@ func exitCode(stderr io.Writer, err error) int {
 	var usage *usageError
 	var conflict *rundir.ConflictError
 	switch {
-	case err == nil, errors.Is(err, errReaderGone):
+	case err == nil:
 		return exitDone
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "vigorlab: interrupted")
+		others := slices.DeleteFunc(flatten(err), func(e error) bool { return errors.Is(e, context.Canceled) })
+		complain(stderr, append(others, errors.New("interrupted")), nil)
 		return exitInterrupted
 	case errors.As(err, &usage):
 		complain(stderr, usage.errs, usage.hints)
@@ -119,15 +121,12 @@ func complain(stderr io.Writer, errs []error, hints []string) {
 	}
 }
 
-// errReaderGone says that the reader of stdout has closed it, as `| head`
-// does: nothing is left to say.
-var errReaderGone = errors.New("the reader of standard output has gone")
-
-// write prints the bytes of a result to stdout.
+// write prints the bytes of a result to stdout. Where the reader has closed it,
+// as `| head` does, nothing is left to say, and that is no error.
 func write(stdout io.Writer, content []byte) error {
 	_, err := stdout.Write(content)
 	if errors.Is(err, syscall.EPIPE) {
-		return errReaderGone
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("standard output: %w", err)

@@ -1,12 +1,30 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/sim/verify"
 )
+
+// goneReader is a pipe whose reader has closed it.
+type goneReader struct{}
+
+func (goneReader) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// TestInterruptTellsAll: what went wrong besides an interrupt is not hidden.
+func TestInterruptTellsAll(t *testing.T) {
+	var stderr strings.Builder
+	err := errors.Join(fmt.Errorf("4.noisy: %w", context.Canceled), errors.New("out/run.json: no space left on device"))
+	if code := exitCode(&stderr, err); code != exitInterrupted || stderr.String() != "vigorlab: out/run.json: no space left on device\nvigorlab: interrupted\n" {
+		t.Errorf("exit code %d with %q", code, &stderr)
+	}
+}
 
 // TestWrongLadderFails: Monte Carlo that contradicts an exact computation is
 // our error, while a published claim that fails is a result.
@@ -22,6 +40,11 @@ func TestWrongLadderFails(t *testing.T) {
 	var stderr strings.Builder
 	if code := exitCode(&stderr, l.wrong()); code != exitFailed || !strings.Contains(stderr.String(), "2.b: a check of vigorlab itself fails") {
 		t.Errorf("exit code %d with %q", code, &stderr)
+	}
+	stderr.Reset()
+	err := errors.Join(l.result().print(&app{stdout: goneReader{}}, formatTable), l.wrong())
+	if code := exitCode(&stderr, err); code != exitFailed || !strings.Contains(stderr.String(), "2.b: a check of vigorlab itself fails") {
+		t.Errorf("to a reader that has gone: exit code %d with %q", code, &stderr)
 	}
 	text := &output.Text{Colour: true}
 	l.text(text)
