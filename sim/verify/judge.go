@@ -108,7 +108,7 @@ func claimed(row Row, estimate, reference float64) Row {
 	row.Estimate, row.Reference = number(estimate), number(reference)
 	row.Test = fmt.Sprintf("exact: holds within %g, holds within d up to d = %g, relative", exactTolerance, closeBy)
 	d := math.Abs(estimate-reference) / math.Abs(reference)
-	difference := fmt.Sprintf("the claimed %.4g is off by %.2g %% of itself (d = %.2g)", reference, 100*d, math.Abs(estimate-reference))
+	difference := fmt.Sprintf("the claimed %.4g is off by d = %.2g, relative", reference, d)
 	switch {
 	case d <= exactTolerance:
 		row.Verdict = Holds

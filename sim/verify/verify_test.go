@@ -95,6 +95,13 @@ func TestVerdictsOfExactClaims(t *testing.T) {
 	}
 }
 
+// TestDIsRelative: 9 beside 10 is off by d = 0.1, as the test defines it.
+func TestDIsRelative(t *testing.T) {
+	if row := claimed(Row{}, 9, 10); !strings.Contains(row.Note, "d = 0.1, relative") || !strings.Contains(row.Test, "relative") {
+		t.Errorf("note %q, test %q", row.Note, row.Test)
+	}
+}
+
 func TestOnly(t *testing.T) {
 	run := func(only ...string) (*Report, error) {
 		return Run(context.Background(), Config{Seed: 1, Workers: 2, Quick: true, Only: only})
