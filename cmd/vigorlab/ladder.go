@@ -62,19 +62,21 @@ func (l *ladder) reasoned() []verify.Row {
 		if r.Reason != "" {
 			continue
 		}
-		var why []string
+		var absent []string
 		if r.Interval == nil {
-			why = append(why, "interval, se, p, detects: the figure is exact")
-		} else if r.P == nil {
-			why = append(why, "se, p, detects: the verdict is read off the interval")
+			absent = append(absent, "interval")
 		}
-		if r.Estimate == nil {
-			why = append(why, "estimate: there is none")
+		for _, f := range []struct {
+			key   string
+			value *float64
+		}{{"se", r.SE}, {"p", r.P}, {"detects", r.Detects}, {"estimate", r.Estimate}, {"reference", r.Reference}} {
+			if f.value == nil {
+				absent = append(absent, f.key)
+			}
 		}
-		if r.Reference == nil {
-			why = append(why, "reference: there is none")
+		if len(absent) > 0 {
+			r.Reason = strings.Join(absent, ", ") + ": the figure is exact"
 		}
-		r.Reason = strings.Join(why, "; ")
 	}
 	return rows
 }

@@ -104,9 +104,10 @@ func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]
 		gain.Interval = &[2]float64{i.Low, i.High}
 		point.Low, point.High = i.Low, i.High
 	}
+	const noInterval = "too few prompts for an interval over samples of prompts"
 	switch {
 	case gain.Interval == nil:
-		gain.Verdict, gain.Reason = Untestable, "too few prompts for an interval over samples of prompts"
+		gain.Verdict, gain.Reason = Untestable, noInterval
 	case point.Low > 1:
 		gain.Verdict = Holds
 	case point.High < 1:
@@ -114,8 +115,10 @@ func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]
 	default:
 		gain.Verdict, gain.Reason = Untestable, "the interval holds 1: these prompts cannot tell"
 	}
-	if gain.Reason != "" {
+	if gain.Verdict == Untestable {
 		gain.Note = joinNotes(gain.Reason, gain.Note)
+	} else {
+		gain.Reason = "p, detects: the verdict is read off the interval"
 	}
 	foretold := claimed(Row{
 		ID: "perfect", Claim: "perfect selection foretells the gain on " + t.Name,
@@ -123,6 +126,10 @@ func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]
 	}, eta.Mean, p.Perfect)
 	foretold.Test = fmt.Sprintf("the replay's mean, without regard to its error: holds within d up to d = %g, relative", closeBy)
 	foretold.SE, foretold.Interval = number(eta.SE), gain.Interval
+	foretold.Reason = "p, detects: the verdict looks at the mean alone"
+	if foretold.Interval == nil {
+		foretold.Reason += "; interval: " + noInterval
+	}
 	curve := Curve{
 		Figure: FigureReplay, Family: filepath.Base(t.Name), Kind: MonteCarlo,
 		Points: []Point{point},

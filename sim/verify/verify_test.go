@@ -192,12 +192,19 @@ func checkFamily(t *testing.T, r *Report) {
 		if row.Verdict == "" || row.Claim == "" || row.Method == "" || row.Rung != int(row.ID[0]-'0') {
 			t.Errorf("%s: an incomplete row: %+v", row.ID, row)
 		}
-		if (row.Verdict == Untestable) == (row.Reason == "") {
-			t.Errorf("%s: verdict %s with reason %q", row.ID, row.Verdict, row.Reason)
-		}
+		checkReason(t, row)
 	}
 	if compared != r.Family {
 		t.Errorf("%d comparisons in a family of %d", compared, r.Family)
+	}
+}
+
+// checkReason: a row has a reason where it cannot be tested, and where a figure
+// with an error was not compared by it.
+func checkReason(t *testing.T, row Row) {
+	t.Helper()
+	if want := row.Verdict == Untestable || row.SE != nil && row.P == nil; want != (row.Reason != "") {
+		t.Errorf("%s: verdict %s, SE %v, P %v with reason %q", row.ID, row.Verdict, row.SE, row.P, row.Reason)
 	}
 }
 
@@ -254,6 +261,7 @@ func TestReplayTables(t *testing.T) {
 func checkReplay(t *testing.T, r *Report, id string, want Verdict) {
 	t.Helper()
 	for _, row := range r.Rows() {
+		checkReason(t, row)
 		if row.ID == id && row.Verdict != want {
 			t.Errorf("%s: %s (%+v), want %s", id, row.Verdict, row.Interval, want)
 		}
