@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -519,7 +520,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 // difference of 8.4 is missed with 1 %.
 func TestPerfect(t *testing.T) {
 	const pop = "pareto-variance:shape=1.5,min=0.01,max=1"
-	engine := run(t, config(pop, 2000), synthetic(t, pop, 64), "vigor:select=truth").Strategies[0].Eta
+	whole := run(t, config(pop, 2000), synthetic(t, pop, 64), "vigor:select=truth").Strategies[0]
+	engine := whole.Eta
 	s, err := strategy.Parse("vigor:select=truth", noFile)
 	if err != nil {
 		t.Fatal(err)
@@ -531,6 +533,10 @@ func TestPerfect(t *testing.T) {
 	got := r.Strategies[0].Eta
 	if d := got.Mean - engine.Mean; !(math.Abs(d) < 6*math.Hypot(got.SE, engine.SE)) {
 		t.Errorf("perfect selection %v ± %v, engine %v ± %v", got.Mean, got.SE, engine.Mean, engine.SE)
+	}
+	o := r.Strategies[0] // rounds and sizes come from the schedule alone
+	if o.Rounds != whole.Rounds || !slices.Equal(o.GroupSizes, whole.GroupSizes) {
+		t.Errorf("rounds %v, sizes %v, want those of the engine: %v, %v", o.Rounds, o.GroupSizes, whole.Rounds, whole.GroupSizes)
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 // RunPerfect simulates perfect selection (fixed groups and
 // vigor:select=truth,update=all,reuse=true) on batches of reward variances
 // drawn from law: it needs no rewards, so that Theorem 2's unbounded law will
-// do. Figures that need rewards do not exist, nor does eta where E[u] is
+// do. Figures that need rewards do not exist, screening and allocation among
+// them, nor does eta where E[u] is
 // infinite; where the variance of u is, eta is marked as not to be trusted.
 func RunPerfect(ctx context.Context, cfg Config, law distributions.VarianceLaw, batch int, strategies []strategy.Strategy) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
@@ -38,7 +39,7 @@ func RunPerfect(ctx context.Context, cfg Config, law distributions.VarianceLaw, 
 	}
 	r := &Result{Batch: batch, Replicates: cfg.Replicates, Seed: cfg.Seed, Aggregate: cfg.Aggregate, Frontier: cfg.Frontier}
 	for k, s := range strategies {
-		r.Strategies = append(r.Strategies, perfectOutcome(s, batch, cfg.Aggregate == AggregatePrompt, totals[k], law))
+		r.Strategies = append(r.Strategies, perfectOutcome(s, batch, rounds[k], cfg.Aggregate == AggregatePrompt, totals[k], law))
 	}
 	return r, nil
 }
@@ -152,7 +153,15 @@ func addPerfect(t []*moments, u, above []float64, rounds [][]roundCount, byPromp
 	}
 }
 
-func perfectOutcome(s strategy.Strategy, batch int, byPrompt bool, m *moments, law distributions.VarianceLaw) Outcome {
+// constant is the estimate of what is x in each of n replicates.
+func constant(x, n float64) Estimate {
+	if n < 2 {
+		return Estimate{Mean: x, SE: math.NaN()}
+	}
+	return Estimate{Mean: x}
+}
+
+func perfectOutcome(s strategy.Strategy, batch int, rounds []roundCount, byPrompt bool, m *moments, law distributions.VarianceLaw) Outcome {
 	o := Outcome{Strategy: s.Spec()}
 	for _, f := range o.Named() {
 		f.Estimate.Reason = "this law has no rewards: perfect selection alone"
@@ -160,6 +169,18 @@ func perfectOutcome(s strategy.Strategy, batch int, byPrompt bool, m *moments, l
 	b := float64(batch)
 	o.RolloutsPerPrompt = m.product(1/b, "", term{perfectGenerated, 1})
 	o.TrainedPerPrompt = o.RolloutsPerPrompt
+	o.Rounds = constant(float64(len(rounds)), m.n)
+	size := 0
+	for t, r := range rounds {
+		size += r.m
+		leaving := r.n
+		if t+1 < len(rounds) {
+			leaving -= rounds[t+1].n
+		}
+		if leaving > 0 {
+			o.GroupSizes = append(o.GroupSizes, SizeShare{size, constant(float64(leaving)/b, m.n)})
+		}
+	}
 	o.EtaBatchMean = m.product(1, reasonNoVariance, term{perfectRatio, 1}, term{perfectHasRatio, -1})
 	o.Eta = m.product(b, reasonNoVariance, term{perfectWU, 1}, term{perfectW, -1}, term{perfectU, -1})
 	_, fixed := s.(*strategy.Fixed)

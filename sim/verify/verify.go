@@ -45,9 +45,9 @@ type Row struct {
 	Verdict   Verdict     `json:"verdict"`
 	Test      string      `json:"test"` // by which the verdict was reached, with its level
 	Note      string      `json:"note"`
-	SE        *float64    `json:"se"`      // of the estimate, where it is Monte Carlo
-	P         *float64    `json:"p"`       // of the comparison with the reference, before Holm's correction
-	Detects   *float64    `json:"detects"` // a true difference above this is missed with probability <= 1 %
+	SE        *float64    `json:"se"`               // of the estimate, where it is Monte Carlo
+	P         *float64    `json:"p"`                // of the comparison with the reference, before Holm's correction
+	Detects   *float64    `json:"detects"`          // a true difference above this is missed with probability <= 1 %
 	Reason    string      `json:"reason,omitempty"` // why it cannot be tested, or why fields are nil though the figure is not exact
 }
 
