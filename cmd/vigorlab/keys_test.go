@@ -150,7 +150,7 @@ func TestKeys(t *testing.T) {
 			"rungs.0": "bias claim detects estimate id interval kind method note p reason reference rung se test verdict",
 		}},
 		{"compare --population uniform --strategy vigor --batch 4 --steps 2 --replicates 3", map[string]string{
-			"": "aggregate batch coding command drift group hard populations replicates schema seed steps version",
+			"":              "aggregate batch coding command drift group hard populations replicates schema seed steps version",
 			"populations.0": "population prompts ranks rows", "populations.0.ranks": "level pairs test",
 			"populations.0.rows.0": "allocation calibration curve effective effective_token failed generated_per_prompt gradient_bias gradient_snr " +
 				"gradient_variance groups_per_prompt hits hits_token progress progress_token rank rounds select_ns short signal signal_token " +

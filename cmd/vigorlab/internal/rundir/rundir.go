@@ -13,7 +13,9 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -30,6 +32,10 @@ const (
 
 // runFile holds the Record; it is the only file that carries timestamps.
 const runFile = "run.json"
+
+// insideName is what the temporary directory of a run inside its final one is
+// named after.
+const insideName = "run"
 
 // known are the names that runs write. A directory that holds another is
 // never replaced: a user keeps something there.
@@ -53,7 +59,7 @@ type Record struct {
 	Start       time.Time       `json:"start"`
 	End         *time.Time      `json:"end"` // null while running
 	Status      string          `json:"status"`
-	Files       []string        `json:"files"` // what the run wrote beside run.json, once it has ended; slashes
+	Files       []string        `json:"files"` // what the run wrote beside run.json, or began to; slashes
 }
 
 // A Machine is where a run ran.
@@ -104,7 +110,7 @@ func Create(path string, record Record, force bool) (*Dir, error) {
 	}
 	work := temporaryName(path)
 	if mounted(path) || holdsWorkingDirectory(path) { // it cannot be renamed, or must not
-		work = temporaryName(filepath.Join(path, "run"))
+		work = temporaryName(filepath.Join(path, insideName))
 	}
 	d := &Dir{final: path, work: work, record: begin(record), force: force}
 	if err := d.lockFinal(); err != nil {
@@ -222,7 +228,7 @@ func check(path string, record Record, force bool) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return temporary(e.Name()) })
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return leftover(e.Name()) })
 	if len(entries) == 0 {
 		return nil, nil
 	}
@@ -232,20 +238,14 @@ func check(path string, record Record, force bool) (*Record, error) {
 		}
 	}
 	earlier, err := Read(path)
-	if errors.Is(err, fs.ErrNotExist) { // no run wrote what is here, force or not
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, foreign(path, entries[0].Name())
+	case err != nil, !earlier.ours(): // ours is never half-written
+		return nil, foreign(path, runFile)
 	}
-	if err == nil {
-		err := earlier.owns(path)
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err != nil && !force {
-		return nil, &ConflictError{
-			path, fmt.Sprintf("is not empty and has no readable %s", runFile),
-			"name another directory, or replace this one with --force",
-		}
+	if err := earlier.owns(path); err != nil {
+		return nil, err
 	}
 	if force {
 		return earlier, nil
@@ -261,17 +261,20 @@ func foreign(path, name string) error {
 	}
 }
 
-// owns returns a conflict where the directory holds a file that the run, which
-// has ended, did not write. What a killed run wrote is not known.
+// ours reports whether a run wrote the record: another tool may call a file
+// run.json too.
+func (r *Record) ours() bool {
+	return r.Schema > 0 && r.Command != "" && slices.Contains([]string{Running, Incomplete, Complete}, r.Status)
+}
+
+// owns returns a conflict where the directory holds a file that the run did
+// not write.
 func (r *Record) owns(path string) error {
-	if r.Status == Running {
-		return nil
-	}
 	return fs.WalkDir(os.DirFS(path), ".", func(name string, e fs.DirEntry, err error) error {
-		if e != nil && e.IsDir() && temporary(e.Name()) {
+		if e != nil && e.IsDir() && leftover(name) {
 			return fs.SkipDir
 		}
-		if err != nil || e.IsDir() || name == runFile || temporary(e.Name()) || slices.Contains(r.Files, name) {
+		if err != nil || e.IsDir() || name == runFile || leftover(name) || slices.Contains(r.Files, name) {
 			return err
 		}
 		return foreign(path, name)
@@ -344,6 +347,11 @@ func (d *Dir) write(name string, content []byte) error {
 	}
 	if name != runFile && !slices.Contains(d.record.Files, name) {
 		d.record.Files = append(d.record.Files, name)
+		if d.long() { // before the file: the run may be killed
+			if err := d.writeRecord(); err != nil {
+				return err
+			}
+		}
 	}
 	return WriteFile(path, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -476,7 +484,7 @@ func clearRun(path string) error {
 		return err
 	}
 	for _, e := range entries {
-		if !slices.Contains(known, e.Name()) && !temporary(e.Name()) {
+		if !slices.Contains(known, e.Name()) && !leftover(e.Name()) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(path, e.Name())); err != nil {
@@ -499,10 +507,14 @@ func temporaryName(path string) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.tmp-%08x", filepath.Base(path), rand.Uint32()))
 }
 
-// temporary reports whether a name is one of temporaryName, left by a run that
-// was killed.
-func temporary(name string) bool {
-	return strings.HasPrefix(name, ".") && strings.Contains(name, ".tmp-")
+var temporary = regexp.MustCompile(`^\.(.+)\.tmp-[0-9a-f]{8}(-old)?$`)
+
+// leftover reports whether a file or directory of a run directory, named from
+// its root with slashes, is one that a killed run has left: a temporary name
+// for a file that runs write, or for the run itself.
+func leftover(name string) bool {
+	of := temporary.FindStringSubmatch(path.Base(name))
+	return of != nil && (of[1] == insideName || strings.Contains(name, "/") || slices.Contains(known, of[1]))
 }
 
 // WriteFile writes a file under a temporary name beside path, flushes it to

@@ -200,6 +200,72 @@ func TestForceSparesAUsersFiles(t *testing.T) {
 	conflict(t, err, "holds figures/mine.pdf, which no run wrote")
 }
 
+// TestForeignRunFileIsNoRun: a run.json of another tool, or one that cannot be
+// read, makes no run directory.
+func TestForeignRunFileIsNoRun(t *testing.T) {
+	for _, content := range []string{"", "[1,2]", `{"learning_rate":0.1}`, `{"id":"abc","status":"running"}`} {
+		out := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(out, "run.json"), []byte(content), 0o600))
+		must(t, os.WriteFile(filepath.Join(out, "report.md"), []byte("mine"), 0o600))
+		for _, force := range []bool{false, true} {
+			_, err := rundir.Create(out, record(`{"batch": 4}`), force)
+			conflict(t, err, "holds run.json, which no run wrote")
+		}
+		if got := names(t, out); got != "report.md run.json" {
+			t.Errorf("run.json %q: %s is left", content, got)
+		}
+	}
+}
+
+// TestKilledRunKnowsItsFiles: the record of a run that was killed lists what it
+// wrote, and what a user adds is spared; taken up and completed, the run may be
+// replaced.
+func TestKilledRunKnowsItsFiles(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	d, _, err := rundir.Resume(out, record(`{"batch": 4}`), false)
+	must(t, err)
+	must(t, d.Write("rungs/1.json", []byte("{}")))
+	killed, err := os.ReadFile(filepath.Join(out, "run.json"))
+	must(t, err)
+	must(t, d.Complete()) // lets the lock go
+	must(t, os.WriteFile(filepath.Join(out, "run.json"), killed, 0o600))
+
+	mine := filepath.Join(out, "report.md")
+	must(t, os.WriteFile(mine, []byte("mine"), 0o600))
+	for _, force := range []bool{false, true} {
+		_, _, err = rundir.Resume(out, record(`{"batch": 4}`), force)
+		conflict(t, err, "holds report.md, which no run wrote")
+	}
+	must(t, os.Remove(mine))
+
+	d, resumed, err := rundir.Resume(out, record(`{"batch": 4}`), false)
+	must(t, err)
+	if !resumed {
+		t.Error("the killed run is not taken up")
+	}
+	must(t, d.Complete())
+	must(t, create(t, out, true).Complete())
+}
+
+// TestHiddenFilesAreSpared: what only looks like a temporary file of a run is
+// somebody's.
+func TestHiddenFilesAreSpared(t *testing.T) {
+	for _, name := range []string{".data.tmp-backup", ".other.tmp-5ee9e2d3", ".run.json.tmp-1"} {
+		out := t.TempDir()
+		must(t, os.Mkdir(filepath.Join(out, name), 0o777))
+		_, err := rundir.Create(out, record(`{"batch": 4}`), true)
+		conflict(t, err, "holds "+name+", which no run wrote")
+	}
+	out := t.TempDir()
+	for _, name := range []string{".results.csv.tmp-00000000", ".run.tmp-5ee9e2d3"} {
+		must(t, os.Mkdir(filepath.Join(out, name), 0o777))
+	}
+	must(t, create(t, out, false).Complete())
+	if got := names(t, out); got != "run.json" {
+		t.Errorf("%s is left, want run.json alone", got)
+	}
+}
+
 // TestOneShotMindsTheLock: a one-shot run, even by force, waits for no long run
 // and does not write into its directory.
 func TestOneShotMindsTheLock(t *testing.T) {
@@ -313,7 +379,7 @@ func TestLongRunResumes(t *testing.T) {
 
 func TestKilledRunIsTakenUp(t *testing.T) {
 	out := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(out, "run.json"), []byte(`{"command":"simulate","version":"v","specs":{"batch":4},"status":"running"}`), 0o666))
+	must(t, os.WriteFile(filepath.Join(out, "run.json"), []byte(`{"schema":1,"command":"simulate","version":"v","specs":{"batch":4},"status":"running"}`), 0o666))
 	must(t, os.WriteFile(filepath.Join(out, ".results.csv.tmp-00000000"), nil, 0o666))
 	d, resumed, err := rundir.Resume(out, record(`{"batch":4}`), false)
 	must(t, err)
