@@ -53,6 +53,7 @@ type kind struct {
 var kinds = []kind{
 	fixedKind,
 	vigorKind,
+	gvmKind,
 }
 
 // Spending returns a spec of every known strategy that generates g >= 1

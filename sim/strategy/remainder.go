@@ -1,0 +1,118 @@
+package strategy
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// How equal claims on the next rollout are settled.
+const (
+	tiesRandom = "random" // every order with the same probability
+	tiesIndex  = "index"  // the earlier place in the batch first
+)
+
+// byFalling fills order with 0..len(key)-1, the largest key first, and returns
+// it. Equal keys stand in a random order or, where ties is tiesIndex, in their
+// own.
+func byFalling(order []int, key []float64, ties string, r *rand.Rand) []int {
+	order = order[:0]
+	for i := range key {
+		order = append(order, i)
+	}
+	if ties == tiesRandom {
+		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if c := cmp.Compare(key[b], key[a]); c != 0 || ties == tiesRandom {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+	return order
+}
+
+// A remainder rounds shares of a budget to whole rollouts; it keeps its
+// buffers.
+type remainder struct {
+	key   []float64
+	order []int
+}
+
+// largest appends to n the floors of the shares, and hands what is left of the
+// total out one by one, the largest fraction first; none passes most (the
+// method of Hamilton). The shares are >= 0 and at most most, and sum to total
+// up to rounding.
+func (m *remainder) largest(n []int, share []float64, total, most int, ties string, r *rand.Rand) []int {
+	m.key = m.key[:0]
+	for _, x := range share {
+		floor := math.Floor(x)
+		m.key = append(m.key, x-floor)
+		n = append(n, int(floor))
+		total -= int(floor)
+	}
+	given := n[len(n)-len(share):]
+	m.order = byFalling(m.order, m.key, ties, r)
+	for i := 0; total > 0; i++ {
+		if x := m.order[i%len(m.order)]; given[x] < most {
+			given[x]++
+			total--
+		}
+	}
+	return n
+}
+
+// nearest appends to n the shares rounded to the nearest whole number, halves
+// to the even one, and mends the sum by one each where the residual share - n
+// is largest, in the direction that the sum needs. The shares are >= 0 and sum
+// to total up to rounding. It differs from largest in ties alone.
+func (m *remainder) nearest(n []int, share []float64, total int, ties string, r *rand.Rand) []int {
+	m.key = m.key[:0]
+	for _, x := range share {
+		whole := math.RoundToEven(x)
+		m.key = append(m.key, x-whole)
+		n = append(n, int(whole))
+		total -= int(whole)
+	}
+	given := n[len(n)-len(share):]
+	step := 1
+	if total < 0 {
+		step = -1
+		for i := range m.key {
+			m.key[i] = -m.key[i]
+		}
+	}
+	m.order = byFalling(m.order, m.key, ties, r)
+	for _, x := range m.order[:step*total] {
+		given[x] += step
+	}
+	return n
+}
+
+// clipped appends to share c w[i], cut to [low, high], with c such that the
+// shares sum to total, or a rounding error below it. The weights are positive
+// and low len(w) <= total <= high len(w).
+func clipped(share, w []float64, low, high, total float64) []float64 {
+	sum := func(c float64) float64 {
+		s := 0.0
+		for _, w := range w {
+			s += min(max(c*w, low), high)
+		}
+		return s
+	}
+	// At below every share is low, at above every share is high. Sixty-four
+	// halvings exhaust the digits of a float64.
+	below, above := low/slices.Max(w), high/slices.Min(w)
+	for range 64 {
+		if c := below + (above-below)/2; sum(c) <= total {
+			below = c
+		} else {
+			above = c
+		}
+	}
+	for _, w := range w {
+		share = append(share, min(max(below*w, low), high))
+	}
+	return share
+}
