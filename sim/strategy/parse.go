@@ -54,6 +54,7 @@ var kinds = []kind{
 	fixedKind,
 	vigorKind,
 	gvmKind,
+	podsKind,
 }
 
 // Spending returns a spec of every known strategy that generates g >= 1
