@@ -55,6 +55,7 @@ var kinds = []kind{
 	vigorKind,
 	gvmKind,
 	podsKind,
+	reinforceAdaKind,
 }
 
 // Spending returns a spec of every known strategy that generates g >= 1
