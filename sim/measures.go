@@ -1,6 +1,10 @@
 package sim
 
-import "math"
+import (
+	"math"
+
+	"vigorlab/sim/advantage"
+)
 
 // halves is the number of runs in a replicate of many steps.
 const halves = 2
@@ -139,22 +143,18 @@ func (a *stepsArm) sumUpdate() (groups int, gradient float64) {
 	return groups, gradient
 }
 
-// groupGradient returns a group's estimate of dp/dz = p(1-p), the policy
-// gradient of the one-logit policy p = 1/(1+exp(-z)) under binary rewards: the
-// mean of (r - b)(a - p), a = r being the sampled answer, a - p its score and b
-// the baseline. With the mean of the other rollouts for b (RLOO) it is
-// s(n-s)/(n(n-1)), whatever p, and unbiased; a group of one has no baseline and
-// no estimate.
+// groupGradient returns a group's estimate of the policy gradient p(1-p) of the
+// one-logit policy: RLOO's s(n-s)/(n(n-1)), which is unbiased and needs no p, or
+// that of the update's own baseline (advantage.OneLogitEstimate and
+// OneLogitBaseline). A group of one has no other rollouts to compare with.
 func (a *stepsArm) groupGradient(x, n, s int, p float64) float64 {
-	right, wrong := float64(s), float64(n-s)
 	if a.update.Baselines != nil {
-		b := a.update.Baselines[x]
-		return (right*(1-b)*(1-p) + wrong*b*p) / float64(n)
+		return advantage.OneLogitBaseline(n, s, p, a.update.Baselines[x])
 	}
 	if n < 2 {
 		return 0
 	}
-	return right * wrong / float64(n*(n-1))
+	return float64(s) * float64(n-s) / (float64(n) * float64(n-1))
 }
 
 // addGradient compares the gradient estimate with the true gradient of the

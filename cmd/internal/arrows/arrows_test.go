@@ -42,7 +42,7 @@ var arrows = []struct{ pkg, may string }{
 	{"sim/strategy/strategytest", "sim/rollout sim/strategy"},
 	{"sim/advantage", "sim/rollout"},
 
-	{"sim", "distributions sim/rollout sim/source sim/strategy sim/advantage sim/schedule sim/stream"},
+	{"sim", "distributions distributions/spec sim/rollout sim/source sim/strategy sim/advantage sim/schedule sim/stream"},
 
 	{"sim/verify/...", "distributions/... theory sim/..."},
 
