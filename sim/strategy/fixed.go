@@ -12,7 +12,8 @@ import (
 // Fixed gives every prompt the same group in one round: GRPO's allocation
 // (DeepSeekMath, arXiv 2402.03300). Where prompts is not 1 it takes that many
 // prompts for each one of the batch: with g=4,prompts=2 as many rollouts as
-// with g=8, on twice the prompts.
+// with g=8, on twice the prompts. Where the set has fewer prompts than that, it
+// takes them all and spends less than Budget says.
 type Fixed struct {
 	g       int
 	prompts schedule.Ratio

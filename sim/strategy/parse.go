@@ -56,6 +56,7 @@ var kinds = []kind{
 	gvmKind,
 	podsKind,
 	reinforceAdaKind,
+	specEvalKind,
 }
 
 // Spending returns a spec of every known strategy that generates g >= 1
