@@ -56,6 +56,7 @@ var kinds = []kind{
 	gvmKind,
 	podsKind,
 	reinforceAdaKind,
+	halvingKind,
 	specEvalKind,
 }
 

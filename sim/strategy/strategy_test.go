@@ -34,6 +34,8 @@ func TestConformance(t *testing.T) {
 		{"fixed:g=1", false},
 		{"fixed:g=4,prompts=2", false},
 		{"fixed:g=16,prompts=1/2", false},
+		{"sequential-halving", false},
+		{"sequential-halving:g=1,rounds=3,counts=cumulative", false},
 		{"speceval", true},
 		{"speceval:ties=random", false},
 		{"speceval:b=2,pilot=1,ties=random", false},
@@ -255,6 +257,7 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"fixed":                  "fixed:g=8",
 		"vigor":                  "vigor:m0=2,rounds=4,alpha=0.5,gamma=2,ties=random,cut=ceil,select=sample,update=all,reuse=true",
+		"sequential-halving":     "sequential-halving:g=8,rounds=auto,counts=fresh",
 		"speceval":               "speceval:b=8,pilot=auto,ties=index",
 		"vigor:alpha=1/3,m0=3":   "vigor:m0=3,rounds=4,alpha=1/3,gamma=2,ties=random,cut=ceil,select=sample,update=all,reuse=true",
 		"vigor:alpha=5e-1":       "vigor:m0=2,rounds=4,alpha=0.5,gamma=2,ties=random,cut=ceil,select=sample,update=all,reuse=true",
