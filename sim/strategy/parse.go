@@ -58,6 +58,7 @@ var kinds = []kind{
 	reinforceAdaKind,
 	halvingKind,
 	specEvalKind,
+	thompsonKind,
 }
 
 // Spending returns a spec of every known strategy that generates g >= 1
