@@ -102,16 +102,17 @@ func oneLogitRow(r *gradient.Result) Row {
 	return bounded(row, worst, 0, worst <= exactTolerance)
 }
 
-// plantRow wants a mistake that was planted on purpose to be noticed.
+// plantRow wants a mistake that was planted on purpose to be noticed as often
+// as it must be.
 func plantRow(p gradient.Plant) Row {
 	row := Row{
 		ID: "planted-" + p.Mistake, Kind: Check,
 		Claim:  "the check notices a planted mistake: " + p.Mistake,
 		Method: "the same cases with the mistake in them",
-		Test:   "flagged at least once",
-		Note:   fmt.Sprintf("%d of %d cases flagged", p.Flagged, p.Cases),
+		Test:   fmt.Sprintf("at least %v of the groups whose rewards differ are flagged", p.Least),
+		Note:   fmt.Sprintf("%d flagged of %d cases, in %d of which rewards differ", p.Flagged, p.Cases, p.Spread),
 	}
-	return bounded(row, float64(p.Flagged)/float64(max(p.Cases, 1)), 0, p.Flagged > 0)
+	return bounded(row, float64(p.Flagged)/float64(max(p.Spread, 1)), p.Least, p.Noticed())
 }
 
 func expectedRow(x gradient.Expected) Row {

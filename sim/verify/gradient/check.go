@@ -90,14 +90,15 @@ func Check(ctx context.Context, cfg Config) (*Result, error) {
 type session struct {
 	*setting
 	cases    []judged
-	planted  []judged // which holds the plant in place of the row
+	planted  []judged // which holds the plant in place of the row, and spread of the honest verdict
 	expected []expectation
 }
 
 type judged struct {
 	verdict
-	row   int
-	group *group
+	row    int
+	group  *group
+	spread bool // the rewards are not all equal: the bound is not 0
 }
 
 // hold draws setting i from its own stream and judges it.
@@ -114,11 +115,11 @@ func (t *tally) hold(i int) (*session, error) {
 			if err != nil {
 				return nil, err
 			}
-			s.cases = append(s.cases, judged{v, k, &s.groups[g]})
+			s.cases = append(s.cases, judged{v, k, &s.groups[g], v.bound > 0})
 			if i >= t.cfg.PlantSettings {
 				continue
 			}
-			if err := s.plant(t.plants, &s.groups[g], w); err != nil {
+			if err := s.plant(t.plants, &s.groups[g], w, v.bound > 0); err != nil {
 				return nil, err
 			}
 		}
@@ -129,7 +130,7 @@ func (t *tally) hold(i int) (*session, error) {
 }
 
 // plant judges a case again with every mistake that applies to it.
-func (s *session) plant(plants []plant, g *group, w row) error {
+func (s *session) plant(plants []plant, g *group, w row, spread bool) error {
 	for k, p := range plants {
 		if !p.applies(w) {
 			continue
@@ -140,7 +141,7 @@ func (s *session) plant(plants []plant, g *group, w row) error {
 		if err != nil {
 			return err
 		}
-		s.planted = append(s.planted, judged{v, k, g})
+		s.planted = append(s.planted, judged{v, k, g, spread})
 	}
 	return nil
 }

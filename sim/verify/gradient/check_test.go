@@ -88,6 +88,14 @@ func TestPlants(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
+	for _, p := range r.Plants {
+		if !p.Noticed() || p.Flagged > p.Spread {
+			t.Errorf("%s: %d flagged of %d whose rewards differ, want at least %v of them and no other", p.Mistake, p.Flagged, p.Spread, p.Least)
+		}
+		if p.Flagged = int(p.Least*float64(p.Spread)) - 1; p.Noticed() {
+			t.Errorf("%s: one too few is enough", p.Mistake)
+		}
+	}
 	if len(got) != 7 {
 		t.Errorf("%d plants, want 7", len(got))
 	}

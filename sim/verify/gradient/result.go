@@ -36,7 +36,7 @@ type Result struct {
 func (r *Result) Holds() bool {
 	ok := r.Flagged == 0
 	for _, p := range r.Plants {
-		ok = ok && p.Flagged > 0
+		ok = ok && p.Noticed()
 	}
 	for _, e := range r.Expected {
 		ok = ok && e.Violations == 0
@@ -92,6 +92,13 @@ type Row struct {
 type Plant struct {
 	Mistake string
 	Counts
+	Spread int     // cases whose rewards are not all equal
+	Least  float64 // share of Spread that must be flagged
+}
+
+// Noticed reports whether the mistake was flagged as often as it must be.
+func (p *Plant) Noticed() bool {
+	return p.Spread > 0 && float64(p.Flagged) >= p.Least*float64(p.Spread)
 }
 
 // A Point is a case of the figure "gradient norm against M sigma", both in

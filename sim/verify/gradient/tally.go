@@ -38,7 +38,7 @@ func newTally(cfg Config) *tally {
 		t.res.Rows = append(t.res.Rows, Row{Estimator: w.estimator.Spec(), Coding: w.coding, MaxExcess: -1})
 	}
 	for _, p := range t.plants {
-		t.res.Plants = append(t.res.Plants, Plant{Mistake: p.name})
+		t.res.Plants = append(t.res.Plants, Plant{Mistake: p.name, Least: p.least})
 	}
 	for _, b := range expectedBounds {
 		t.res.Expected = append(t.res.Expected, Expected{Bound: b.name, Formula: b.formula})
@@ -75,7 +75,11 @@ func (t *tally) add(s *session) error {
 		t.addCase(s, j)
 	}
 	for _, j := range s.planted {
-		t.res.Plants[j.row].Counts.add(&j.verdict)
+		p := &t.res.Plants[j.row]
+		p.Counts.add(&j.verdict)
+		if j.spread {
+			p.Spread++
+		}
 	}
 	for _, e := range s.expected {
 		if err := t.addExpected(e); err != nil {
