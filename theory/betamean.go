@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -13,9 +14,10 @@ import (
 // continuous on (0, 1] and smooth between the kinks. The density is taken
 // relative to its value at the mode, in a form in which the large exponents
 // cancel exactly, and the same nodes normalise it.
-func betaMean(f func(float64) float64, n, batch int, kinks []float64) float64 {
+// It is an error where the quadrature does not converge.
+func betaMean(f func(float64) float64, n, batch int, kinks []float64) (float64, error) {
 	if n == batch {
-		return f(1)
+		return f(1), nil
 	}
 	density := newBetaDensity(float64(n), float64(batch-n-1))
 	low, high := density.window()
@@ -134,8 +136,9 @@ func (g *gauss) panel(low, high float64, whole integrals) panel {
 
 // integrateRatio returns the integral of f's weighted function over that of
 // its weight, by splitting the panel with the largest error until the errors
-// sum to less than 1e-12; the halves that are summed are better than that.
-func integrateRatio(f func(v float64) integrals, edges []float64) float64 {
+// sum to less than 1e-12; the halves that are summed are better than that. It
+// is an error where maxSplits do not get there.
+func integrateRatio(f func(v float64) integrals, edges []float64) (float64, error) {
 	g := gauss{f, make([]float64, panelNodes), make([]float64, panelNodes)}
 	quad.Legendre{}.FixedLocations(g.x, g.w, 0, 1)
 	var panels []panel
@@ -144,8 +147,11 @@ func integrateRatio(f func(v float64) integrals, edges []float64) float64 {
 	}
 	for splits := 0; ; splits++ {
 		total, err, worst := sumPanels(panels)
-		if !(err > 1e-12*math.Abs(total.weighted)) || splits == maxSplits {
-			return total.weighted / total.weight
+		switch {
+		case err <= 1e-12*math.Abs(total.weighted):
+			return total.weighted / total.weight, nil
+		case splits == maxSplits:
+			return math.NaN(), fmt.Errorf("theory: the mean over order statistics is still off by %.2g, relative, after %d splits", err/math.Abs(total.weighted), splits)
 		}
 		p := panels[worst]
 		panels[worst] = g.panel(p.low, p.middle, p.left)

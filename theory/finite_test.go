@@ -29,9 +29,9 @@ func TestFiniteBatchQuadrature(t *testing.T) {
 		for _, n := range append(schedule.Default().Active(batch), 1, (batch+9)/10, max(1, batch-1)) {
 			k, b := float64(n), float64(batch)
 			want := 1.5 - (k+1)*(k+2)/(2*(b+1)*(b+2))
-			r.check(finiteTopMean(uniform, batch)(n), want, "uniform, top %d of %d", n, batch)
+			r.check(must(finiteTopMean(uniform, batch)(n)), want, "uniform, top %d of %d", n, batch)
 			want = paretoTopMean(1.5, n, batch)
-			r.check(finiteTopMean(withoutShape{pareto}, batch)(n), want, "Pareto, top %d of %d", n, batch)
+			r.check(must(finiteTopMean(withoutShape{pareto}, batch)(n)), want, "Pareto, top %d of %d", n, batch)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestFiniteBatchManyAtoms(t *testing.T) {
 			sum += (u - below) * expectedMin(n, batch, above)
 			below, above = u, above-a.W
 		}
-		got, want := finiteTopMean(law, batch)(n), sum/float64(n)/law.MeanU()
+		got, want := must(finiteTopMean(law, batch)(n)), sum/float64(n)/law.MeanU()
 		if !(math.Abs(got/want-1) <= 1e-13) {
 			t.Errorf("top %d of %d: %v, want %v", n, batch, got, want)
 		}
@@ -131,5 +131,14 @@ func TestBetaDensityEnds(t *testing.T) {
 				t.Errorf("%+v at %v: %v, want 0", d, v, x)
 			}
 		}
+	}
+}
+
+// TestQuadratureThatFails: a function that no panel is too small for to swing in
+// has no mean here, and no number must stand for one.
+func TestQuadratureThatFails(t *testing.T) {
+	noise := func(v float64) float64 { return math.Sin(1e15 * v) }
+	if mean, err := betaMean(noise, 3, 10, nil); err == nil || !math.IsNaN(mean) {
+		t.Errorf("mean = %v, %v, want an error", mean, err)
 	}
 }

@@ -89,30 +89,39 @@ func EtaFiniteBatch(law distributions.VarianceLaw, v schedule.Vigor, batch int) 
 	}
 	mean := finiteTopMean(law, batch)
 	if v.Update == schedule.UpdateSurvivors {
-		return finite("eta", mean(c.active[v.Rounds-1]))
+		eta, err := mean(c.active[v.Rounds-1])
+		if err != nil {
+			return math.NaN(), err
+		}
+		return finite("eta", eta)
 	}
 	eta := 0.0
 	for t, n := range c.active {
-		eta += c.rollouts[t] * float64(n) / c.selection * mean(n)
+		m, err := mean(n)
+		if err != nil {
+			return math.NaN(), err
+		}
+		eta += c.rollouts[t] * float64(n) / c.selection * m
 	}
 	return finite("eta", eta)
 }
 
 // finiteTopMean returns M(n), remembering the last n: cuts soon reach 1.
-func finiteTopMean(law distributions.VarianceLaw, batch int) func(n int) float64 {
-	var compute func(n int) float64
+func finiteTopMean(law distributions.VarianceLaw, batch int) func(n int) (float64, error) {
+	var compute func(n int) (float64, error)
 	if pareto, ok := law.(paretoLaw); ok && math.IsInf(law.QuantileU(1), 1) {
-		compute = func(n int) float64 { return paretoTopMean(pareto.Shape(), n, batch) }
+		compute = func(n int) (float64, error) { return paretoTopMean(pareto.Shape(), n, batch), nil }
 	} else {
 		top, kinks := func(q float64) float64 { return topMean(law, q) }, topKinks(law)
-		compute = func(n int) float64 { return betaMean(top, n, batch, kinks) }
+		compute = func(n int) (float64, error) { return betaMean(top, n, batch, kinks) }
 	}
-	last, value := 0, 0.0
-	return func(n int) float64 {
+	last, value, err := 0, 0.0, error(nil)
+	return func(n int) (float64, error) {
 		if n != last {
-			last, value = n, compute(n)
+			last = n
+			value, err = compute(n)
 		}
-		return value
+		return value, err
 	}
 }
 

@@ -191,7 +191,7 @@ func TestFiniteBatchProperties(t *testing.T) {
 			t.Errorf("perfect selection: eta = %v, want at least 1", eta)
 		}
 		n := rapid.IntRange(1, batch).Draw(t, "n")
-		finite, limit := finiteTopMean(law, batch)(n), topMean(law, float64(n)/float64(batch))
+		finite, limit := must(finiteTopMean(law, batch)(n)), topMean(law, float64(n)/float64(batch))
 		if !(finite <= limit*slack) {
 			t.Errorf("top %d of %d: %v, want at most %v", n, batch, finite, limit)
 		}
