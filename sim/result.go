@@ -38,8 +38,9 @@ type Outcome struct {
 	TrainedPerPrompt  Estimate // rollouts in the update per prompt of the batch
 	Rounds            Estimate // sequential rounds of generation
 
-	// Eta is E[sum G u] / (E[sum G] E[u]) over the groups that the update
-	// uses: a ratio of means, its error by the delta method.
+	// Eta is E[sum w u] / (E[sum w] E[u]) over the groups that the update
+	// uses: a ratio of means, its error by the delta method. The weight w of a
+	// group is its size G, or 1 under AggregatePrompt.
 	Eta Estimate
 	// EtaGenerated is the same weight per generated rollout.
 	EtaGenerated Estimate
@@ -47,12 +48,12 @@ type Outcome struct {
 	// figure than Eta.
 	EtaBatchMean Estimate
 
-	Signal             Estimate // E[sum G sigma] / E[sum G]
+	Signal             Estimate // E[sum w sigma] / E[sum w]
 	SignalPromptMean   Estimate // mean over prompts of sigma
 	SignalRelative     Estimate // Signal over that of the fixed group of the same mean size
 	Ineffective        Estimate // share of rollouts in groups with s = 0 or s = G
 	ZeroVarianceGroups Estimate // share of such groups
-	Progress           Estimate // E[sum G sigma u]/E[sum G] over that of the fixed group of the same mean size (4.6)
+	Progress           Estimate // E[sum w sigma u]/E[sum w] over that of the fixed group of the same mean size (4.6)
 
 	// The fixed group of the same mean size, on the same prompts.
 	FixedSignal             Estimate

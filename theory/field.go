@@ -173,7 +173,8 @@ type bySuccesses struct {
 }
 
 // count integrates over the nodes, and charges the active prompts for m
-// rollouts. Binomial tails below 1e-30 of the active share are left out.
+// rollouts. Binomial tails are left out where they are below 1e-30 of the active
+// share, relative to the most probable number of successes.
 func (f *field) count(m int, share float64) *bySuccesses {
 	c := &bySuccesses{mass: make([]float64, f.n+1), massU: make([]float64, f.n+1), massFrontier: make([]float64, f.n+1)}
 	for i, p := range f.p {

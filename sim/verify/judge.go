@@ -146,7 +146,8 @@ func claimed(row Row, estimate, reference float64) Row {
 	return row
 }
 
-// bounded fills row with a claim that no estimate passes a bound.
+// bounded fills row with a figure beside the bound of its claim, or the one
+// that it must reach: holds says whether it keeps to it.
 func bounded(row Row, worst, bound float64, holds bool) Row {
 	row.Estimate, row.Reference = number(worst), number(bound)
 	row.Verdict = Fails

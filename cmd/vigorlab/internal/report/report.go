@@ -161,7 +161,7 @@ var meanings = []meaning{
 	{
 		"7.", ".perfect",
 		"Perfect selection foretells the gain on recorded outcomes within a tenth.",
-		"Perfect selection foretells more of a gain than replay of recorded outcomes shows.",
+		"Perfect selection foretells another gain than replay of recorded outcomes shows, by more than a tenth.",
 	},
 }
 
