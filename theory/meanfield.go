@@ -66,7 +66,8 @@ const smallestShare = 1e-200
 // VigorMeanField returns the mean field of VIGOR with any schedule and control
 // (OWN; theory.md, section 3.2). frontier is c in [0, 1]; nodes >= 1. The
 // figures integrate polynomials in p of degree G+2, G the largest group, or
-// 2G+2 where groups are drawn afresh; 8(G+2) nodes are enough for either.
+// 2G+2 where groups are drawn afresh; 8(G+2) nodes are enough for either, and
+// so many are taken where nodes is less.
 //
 // After n rollouts the sequences with s successes are equally likely whatever
 // p is, so the chance that a prompt is still active given s does not depend on
@@ -122,14 +123,19 @@ func vigorMeanField(law distributions.Law, v schedule.Vigor, frontier float64, n
 	if edit != nil {
 		edit(shares)
 	}
-	f := newField(law.Nodes(nodes, cutsInU(law, v, frontier)...), frontier, v.Rounds)
+	largest := 0
+	for _, m := range rollouts {
+		largest += m
+	}
+	f := newField(law.Nodes(enough(nodes, largest), cutsInU(law, v, frontier)...), frontier, v.Rounds)
 	f.run(v, rollouts, shares)
 	return f.figures(v), nil
 }
 
 // FixedMeanField returns the mean field of fixed groups of the given mean
 // size, in [1, schedule.MaxGroup]: floor and ceil of it, mixed to the exact
-// mean at random over prompts. frontier is c in [0, 1]; nodes >= 1.
+// mean at random over prompts. frontier is c in [0, 1]; nodes >= 1, and more are
+// taken for large groups as by VigorMeanField.
 func FixedMeanField(law distributions.Law, mean, frontier float64, nodes int) (*MeanField, error) {
 	err := errors.Join(
 		unless(mean >= 1 && mean <= schedule.MaxGroup, outside("mean group", mean, groupRange)),
@@ -139,7 +145,7 @@ func FixedMeanField(law distributions.Law, mean, frontier float64, nodes int) (*
 		return nil, err
 	}
 	size, fraction := math.Modf(mean)
-	f := newField(law.Nodes(nodes, inner(frontier)...), frontier, 2)
+	f := newField(law.Nodes(enough(nodes, int(math.Ceil(mean))), inner(frontier)...), frontier, 2)
 	f.fixed(int(size), 1-fraction)
 	if fraction > 0 {
 		f.fixed(int(size)+1, fraction)
@@ -148,6 +154,10 @@ func FixedMeanField(law distributions.Law, mean, frontier float64, nodes int) (*
 	m.Screening = nil
 	return m, nil
 }
+
+// enough returns at least the quadrature nodes that groups of the given size
+// need.
+func enough(nodes, group int) int { return max(nodes, 8*(group+2)) }
 
 func checkQuadrature(frontier float64, nodes int) error {
 	return errors.Join(

@@ -34,7 +34,7 @@ type Input struct {
 	Group    int                       // the fixed group; 0 for VIGOR
 	Batch    int                       // >= 1
 	Frontier float64                   // c in [0, 1]
-	Nodes    int                       // quadrature nodes, such as DefaultNodes; more are taken for large groups
+	Nodes    int                       // quadrature nodes, as VigorMeanField takes them
 }
 
 // A Prediction holds everything that theory says about a strategy on a
@@ -61,6 +61,7 @@ type Prediction struct {
 	Screening []ScreeningNumbers // one entry a cut
 	Rounds    []Stop             // the figures after every round; nil for fixed groups, without a mean field and beyond MaxStops rounds
 	Field     *MeanField         // behind these figures; nil where there is none
+	Fixed     *MeanField         // of the fixed group of the same mean size; nil where there is none
 }
 
 // Etas holds eta under different assumptions, and its bounds.
@@ -208,7 +209,7 @@ func (in Input) addField(p *Prediction) {
 	if field == nil {
 		field = in.scheduleOnly()
 	} else {
-		p.Field = field
+		p.Field, p.Fixed = field, fixed
 	}
 	if field == nil { // no group can be built
 		field = &MeanField{Rollouts: math.NaN()}
@@ -248,28 +249,16 @@ func (in Input) meanFields() (field, fixed *MeanField, err error) {
 		return nil, nil, errors.New(noRewards)
 	}
 	if in.Vigor == nil {
-		field, err = FixedMeanField(in.Law, float64(in.Group), in.Frontier, in.nodes(in.Group))
+		field, err = FixedMeanField(in.Law, float64(in.Group), in.Frontier, in.Nodes)
 		return field, field, err
 	}
-	rollouts, err := in.Vigor.Rollouts()
+	field, err = VigorMeanField(in.Law, *in.Vigor, in.Frontier, in.Nodes)
 	if err != nil {
 		return nil, nil, err
 	}
-	largest := 0
-	for _, m := range rollouts {
-		largest += m
-	}
-	field, err = VigorMeanField(in.Law, *in.Vigor, in.Frontier, in.nodes(largest))
-	if err != nil {
-		return nil, nil, err
-	}
-	fixed, err = FixedMeanField(in.Law, in.Vigor.MeanGroup(), in.Frontier, in.nodes(largest))
+	fixed, err = FixedMeanField(in.Law, in.Vigor.MeanGroup(), in.Frontier, in.Nodes)
 	return field, fixed, err
 }
-
-// nodes returns enough quadrature nodes for groups of the given size (see
-// VigorMeanField).
-func (in Input) nodes(group int) int { return max(in.Nodes, 8*(group+2)) }
 
 // scheduleOnly holds what does not depend on the law: group sizes and the
 // rollouts they cost. It is nil where the groups cannot be built.

@@ -40,34 +40,38 @@ type predicted struct {
 }
 
 // predict computes what the real algorithm does on a law, whatever v says of
-// selection.
+// selection. It is an error where the law has no reward variance.
 func predict(population string, l distributions.Law, v schedule.Vigor) (*predicted, error) {
 	v.Select = schedule.SelectSample
-	p := &predicted{Prediction: Prediction{Population: population}, law: l}
-	var err error
-	if p.field, err = theory.VigorMeanField(l, v, frontier, theory.DefaultNodes); err != nil {
+	t, err := theory.Predict(theory.Input{
+		Variance: l, Law: l, Vigor: &v, Batch: 1, // no figure of a finite batch is read
+		Frontier: frontier, Nodes: theory.DefaultNodes,
+	})
+	if err != nil {
 		return nil, err
 	}
-	if p.fixed, err = theory.FixedMeanField(l, p.field.Rollouts, frontier, theory.DefaultNodes); err != nil {
-		return nil, err
+	p := &predicted{Prediction: Prediction{Population: population}, law: l, field: t.Field, fixed: t.Fixed}
+	for _, f := range []struct {
+		to   *float64
+		from theory.Number
+	}{
+		{&p.Perfect, t.Eta.Law},
+		{&p.Noisy, t.Eta.Noisy},
+		{&p.Cap, t.Eta.Cap},
+		{&p.LawCap, t.Eta.LawCap},
+		{&p.Progress, t.Progress},
+	} {
+		if f.from.Reason != "" {
+			return nil, fmt.Errorf("%s: %s", population, f.from.Reason)
+		}
+		*f.to = f.from.Value
 	}
-	if p.Perfect, err = theory.EtaPerfect(l, v.Alpha.Float(), v.Gamma.Float(), v.Rounds); err != nil {
-		return nil, err
-	}
-	if p.Cap, err = theory.CapLawFree(v); err != nil {
-		return nil, err
-	}
-	if p.LawCap, err = theory.CapLaw(l); err != nil {
-		return nil, err
-	}
-	p.Noisy = p.field.Eta
-	p.Progress = p.field.Progress / p.fixed.Progress
-	for _, x := range theory.Exponents() {
+	for _, s := range t.Speedup {
 		p.Speedups = append(p.Speedups, SpeedupPrediction{
-			Exponent: x.Name,
-			Perfect:  theory.Speedup(p.Perfect, x.Value),
-			Noisy:    theory.Speedup(p.Noisy, x.Value),
-			Cap:      theory.Speedup(min(p.Cap, p.LawCap), x.Value),
+			Exponent: s.Exponent.Name,
+			Perfect:  s.Law.Value,
+			Noisy:    s.Noisy.Value,
+			Cap:      min(s.Cap.Value, s.LawCap.Value),
 		})
 	}
 	return p, nil

@@ -14,6 +14,7 @@ import (
 
 	"vigorlab/distributions/table"
 	"vigorlab/sim"
+	"vigorlab/sim/schedule"
 )
 
 // TestHolm works Holm's procedure by hand: level 0.05, a family of five, of
@@ -353,4 +354,27 @@ func realTable(t *testing.T, name string) *table.Table {
 		t.Fatal(err)
 	}
 	return tab
+}
+
+// TestPredictFreshGroups: with groups drawn afresh the fixed group has the mean
+// size that selection generates, 8, and not the 16 rollouts of a prompt in all.
+func TestPredictFreshGroups(t *testing.T) {
+	l, err := rewarding(popUniform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := predict(popUniform, l, vigor(func(v *schedule.Vigor) { v.Reuse = false }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := p.fixed.MeanGroup; math.Abs(g-8) > 1e-12 || p.Progress != p.field.Progress/p.fixed.Progress {
+		t.Errorf("fixed groups of %v, progress %v, want 8 and the ratio of the mean fields", g, p.Progress)
+	}
+	dead, err := rewarding("point:p=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := predict("point:p=1", dead, vigor(nil)); err == nil {
+		t.Error("a law without reward variance is accepted")
+	}
 }
