@@ -47,6 +47,14 @@ func TestMoments(t *testing.T) {
 	}
 }
 
+// TestInterval95: 2 ± 1.96 * 0.5.
+func TestInterval95(t *testing.T) {
+	low, high := Estimate{Mean: 2, SE: 0.5}.Interval95()
+	if math.Abs(low-1.02001801) > 1e-8 || math.Abs(high-2.97998199) > 1e-8 {
+		t.Errorf("[%v, %v], want [1.02001801, 2.97998199]", low, high)
+	}
+}
+
 // TestProduct works the delta method by hand. x = 1, 3, 2 and y = 4, 2, 3 have
 // means 2 and 3; the means' variances are 2/(3*2) = 1/3 each, their covariance
 // is -1/3. The relative variance of x/y is

@@ -16,6 +16,12 @@ type Estimate struct {
 	Prompts *Interval
 }
 
+// Interval95 returns the 95 % interval of the normal law, mean ± 1.96 SE.
+func (e Estimate) Interval95() (low, high float64) {
+	const near95 = 1.959963984540054 // the 97.5 % quantile
+	return e.Mean - near95*e.SE, e.Mean + near95*e.SE
+}
+
 // An Interval is a confidence interval of the given level.
 type Interval struct{ Low, High, Level float64 }
 

@@ -9,10 +9,6 @@ import (
 	"vigorlab/sim"
 )
 
-// normal95 is the 0.975 quantile of the standard normal law: figures draw 95 %
-// intervals from standard errors.
-const normal95 = 1.959964
-
 // A drawing is a figure under its file name.
 type drawing struct {
 	name   string
@@ -106,7 +102,8 @@ func (g *gallery) add(name string, draw func() (plots.Figure, error)) {
 
 // measured returns a Monte Carlo point with its 95 % interval.
 func measured(x float64, e sim.Estimate) plots.Point {
-	return plots.Point{X: x, Y: e.Mean, Low: e.Mean - normal95*e.SE, High: e.Mean + normal95*e.SE}
+	low, high := e.Interval95()
+	return plots.Point{X: x, Y: e.Mean, Low: low, High: high}
 }
 
 func (c *comparison) allocationData(names []string) plots.AllocationData {

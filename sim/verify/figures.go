@@ -20,7 +20,8 @@ const (
 
 // point returns a figure with its 95 % interval.
 func point(x float64, e sim.Estimate) Point {
-	return Point{X: x, Y: e.Mean, Low: e.Mean - near95*e.SE, High: e.Mean + near95*e.SE}
+	low, high := e.Interval95()
+	return Point{X: x, Y: e.Mean, Low: low, High: high}
 }
 
 // outcomeCurves draws who gets the rollouts, the sizes and the screening

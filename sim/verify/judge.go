@@ -18,8 +18,6 @@ const (
 	familyLevel = 1e-4
 	// missLevel is the probability of missing a true difference of Row.Detects.
 	missLevel = 0.01
-	// near95 is the 97.5 % quantile of the standard normal law.
-	near95 = 1.959963984540054
 	// exactTolerance is the relative difference of two exact computations that
 	// rounding and quadrature explain.
 	exactTolerance = 1e-9
@@ -64,7 +62,8 @@ func number(x float64) *float64 { return &x }
 func compared(row Row, estimate, se, reference float64) Row {
 	row.Kind = Check
 	row.Estimate, row.SE, row.Reference = number(estimate), number(se), number(reference)
-	row.Interval = &[2]float64{estimate - near95*se, estimate + near95*se}
+	low, high := sim.Estimate{Mean: estimate, SE: se}.Interval95()
+	row.Interval = &[2]float64{low, high}
 	p := 1.0
 	if excess := math.Abs(estimate-reference) - row.Bias; !(excess <= exactTolerance*math.Abs(reference)) {
 		p = math.Erfc(excess / se / math.Sqrt2) // 0 for se = 0: certain to differ

@@ -424,9 +424,9 @@ func roundsCurves(ctx context.Context, e *env) (*Section, error) {
 					return nil, err
 				}
 				eta := r.Strategies[0].Eta
+				low, high := eta.Interval95()
 				curves[3].Points = append(curves[3].Points, Point{
-					X: float64(rounds), Y: third(eta.Mean),
-					Low: third(eta.Mean - near95*eta.SE), High: third(eta.Mean + near95*eta.SE),
+					X: float64(rounds), Y: third(eta.Mean), Low: third(low), High: third(high),
 				})
 			}
 			if shape == 1.5 {
