@@ -104,6 +104,15 @@ type Named struct {
 	Estimate *Estimate
 }
 
+// Named lists the errors of a cut in a fixed order; the pointers point into s.
+func (s *Screening) Named() []Named {
+	return []Named{
+		{"false_omission", &s.FalseOmission},
+		{"false_negative", &s.FalseNegative},
+		{"false_negative_cumulative", &s.FalseNegativeCumulative},
+	}
+}
+
 // Named lists the figures of o that are single numbers, in a fixed order; the
 // pointers point into o.
 func (o *Outcome) Named() []Named {

@@ -60,11 +60,9 @@ func outcomeDocument(s *sim.Outcome) output.Object {
 	o.Add("group_sizes", sizes)
 	cuts := make([]output.Object, len(s.Screening))
 	for i, cut := range s.Screening {
-		cuts[i] = output.Object{
-			{Key: "round", Value: cut.Round},
-			{Key: "false_omission", Value: figure(cut.FalseOmission)},
-			{Key: "false_negative", Value: figure(cut.FalseNegative)},
-			{Key: "false_negative_cumulative", Value: figure(cut.FalseNegativeCumulative)},
+		cuts[i] = output.Object{{Key: "round", Value: cut.Round}}
+		for _, f := range cut.Named() {
+			cuts[i].Add(f.Name, figure(*f.Estimate))
 		}
 	}
 	o.Add("screening", cuts)
@@ -120,10 +118,9 @@ func (c *comparison) rows() []output.Row {
 			add("group_sizes.share", fmt.Sprintf("size=%d", g.Size), g.Share)
 		}
 		for _, cut := range s.Screening {
-			at := fmt.Sprintf("round=%d", cut.Round)
-			add("screening.false_omission", at, cut.FalseOmission)
-			add("screening.false_negative", at, cut.FalseNegative)
-			add("screening.false_negative_cumulative", at, cut.FalseNegativeCumulative)
+			for _, f := range cut.Named() {
+				add("screening."+f.Name, fmt.Sprintf("round=%d", cut.Round), *f.Estimate)
+			}
 		}
 		for _, b := range s.Allocation {
 			add("allocation.rollouts", fmt.Sprintf("p=%.4g..%.4g", b.Low, b.High), b.Rollouts)
@@ -286,8 +283,11 @@ func (c *comparison) screeningText(t *output.Text, names []string) {
 		t.Heading(fmt.Sprintf("Screening by %s: errors at the frontier u >= %v", names[i], c.Frontier))
 		g := output.Grid{Head: []string{"cut after round", "false omission", "false negative", "cumulative"}}
 		for _, cut := range s.Screening[:min(len(s.Screening), sizesShown)] {
-			g.Add(fmt.Sprint(cut.Round), output.Measured(figure(cut.FalseOmission)),
-				output.Measured(figure(cut.FalseNegative)), output.Measured(figure(cut.FalseNegativeCumulative)))
+			row := []string{fmt.Sprint(cut.Round)}
+			for _, f := range cut.Named() {
+				row = append(row, output.Measured(figure(*f.Estimate)))
+			}
+			g.Add(row...)
 		}
 		t.Grid(g)
 		more(t, len(s.Screening), "cuts")

@@ -140,20 +140,13 @@ func (c *comparison) sizesData(names []string) plots.GroupSizesData {
 // screeningData returns the screening errors of a strategy; none where no
 // figure exists.
 func screeningData(s *sim.Outcome) plots.ScreeningData {
-	kinds := []struct {
-		label string
-		of    func(sim.Screening) sim.Estimate
-	}{
-		{"false omission", func(c sim.Screening) sim.Estimate { return c.FalseOmission }},
-		{"false negative", func(c sim.Screening) sim.Estimate { return c.FalseNegative }},
-		{"cumulative", func(c sim.Screening) sim.Estimate { return c.FalseNegativeCumulative }},
-	}
 	var d plots.ScreeningData
-	for _, k := range kinds {
-		f := plots.Family{Label: k.label}
-		for _, cut := range s.Screening {
-			if e := k.of(cut); e.Reason == "" {
-				f.MonteCarlo = append(f.MonteCarlo, measured(float64(cut.Round), e))
+	for k, label := range []string{"false omission", "false negative", "cumulative"} { // of sim.Screening.Named
+		f := plots.Family{Label: label}
+		for i := range s.Screening {
+			cut := &s.Screening[i]
+			if e := cut.Named()[k].Estimate; e.Reason == "" {
+				f.MonteCarlo = append(f.MonteCarlo, measured(float64(cut.Round), *e))
 			}
 		}
 		if len(f.MonteCarlo) > 0 {

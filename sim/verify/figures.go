@@ -54,9 +54,9 @@ func screeningCurves(o *sim.Outcome) []Curve {
 		{Figure: FigureScreening, Family: falseNegativeCumulative, Kind: MonteCarlo},
 	}
 	for _, s := range o.Screening {
-		for k, e := range []sim.Estimate{s.FalseOmission, s.FalseNegative, s.FalseNegativeCumulative} {
-			if e.Reason == "" {
-				curves[k].Points = append(curves[k].Points, point(float64(s.Round), e))
+		for k, f := range s.Named() {
+			if f.Estimate.Reason == "" {
+				curves[k].Points = append(curves[k].Points, point(float64(s.Round), *f.Estimate))
 			}
 		}
 	}
