@@ -54,6 +54,7 @@ var kinds = []kind{
 	fixedKind,
 	vigorKind,
 	gvmKind,
+	knapsackKind,
 	podsKind,
 	reinforceAdaKind,
 	halvingKind,
