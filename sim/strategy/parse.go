@@ -55,10 +55,11 @@ var kinds = []kind{
 	vigorKind,
 	cobaKind,
 	gvmKind,
+	halvingKind,
 	knapsackKind,
 	podsKind,
 	reinforceAdaKind,
-	halvingKind,
+	seraKind,
 	specEvalKind,
 	thompsonKind,
 }
