@@ -2,6 +2,7 @@ package strategy_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"vigorlab/sim/strategy"
@@ -86,5 +87,24 @@ func TestCobaConformance(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			strategytest.Conform(t, func() strategy.Strategy { return mustParse(t, text) }, false)
 		})
+	}
+}
+
+func TestCobaSpecs(t *testing.T) {
+	const rest = ",window=3,sum=7,smooth=0.01,tau_min=3,tau_max=12,var_max=0.1667,explore=0.8,rest=weighted,power=1"
+	checkSpecs(t, map[string]string{
+		"coba":      "coba:n=16,low=2,up=32" + rest,
+		"coba:n=1":  "coba:n=1,low=1,up=32" + rest,
+		"coba:n=64": "coba:n=64,low=2,up=64" + rest,
+	}, map[string][]string{
+		"coba:n=4,low=5,up=3":          {"low = 5, want a whole number in [1, 4]", "up = 3, want a whole number in [4, 10000]"},
+		"coba:sum=1,smooth=0,rest=all": {"sum = 1, want [2, 1000]", "smooth = 0, want (0, 0.5)", "rest = all, want one of weighted, uniform"},
+		"coba:tau_min=5,tau_max=4":     {"tau_max = 4, want [tau_min, 1000]"},
+	})
+	for _, g := range []int{1, 2, 7, 8, 64, 10_000} {
+		s := mustParse(t, spending(t, "coba", g))
+		if want := fmt.Sprintf("coba:n=%d,", g); !strings.HasPrefix(s.Spec(), want) {
+			t.Errorf("%d a prompt: %s", g, s.Spec())
+		}
 	}
 }

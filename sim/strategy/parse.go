@@ -53,6 +53,7 @@ type kind struct {
 var kinds = []kind{
 	fixedKind,
 	vigorKind,
+	ceroKind,
 	cobaKind,
 	gvmKind,
 	halvingKind,
