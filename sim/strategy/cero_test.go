@@ -140,8 +140,8 @@ func runCero(t testing.TB, c *strategy.Cero, p []float64, batch, rounds, g int, 
 	return run
 }
 
-// draw returns n pass rates from law.
-func draw(n int, law distuv.Beta, r *rand.Rand) []float64 {
+// drawRates returns n pass rates from law.
+func drawRates(n int, law distuv.Beta, r *rand.Rand) []float64 {
 	law.Src = r
 	p := make([]float64, n)
 	for i := range p {
@@ -171,7 +171,7 @@ func TestCeroTheorem1(t *testing.T) {
 		c := newCero(t, k.spec)
 		r := rand.New(rand.NewPCG(20260101, 7))
 		for range k.runs {
-			p := draw(k.prompts, k.law, r)
+			p := drawRates(k.prompts, k.law, r)
 			run := runCero(t, c, p, k.batch, k.rounds, k.g, r)
 			budget, capacity := c.Horizon(k.batch)
 			if run.spent > budget || run.largest > capacity {
@@ -234,7 +234,7 @@ func TestCeroOverestimates(t *testing.T) {
 	excess := func(law distuv.Beta) float64 {
 		r, sum := rand.New(rand.NewPCG(20260101, 8)), 0.0
 		for range n {
-			run := runCero(t, c, draw(100, law, r), batch, rounds, 4, r)
+			run := runCero(t, c, drawRates(100, law, r), batch, rounds, 4, r)
 			sum += (run.predicted - run.sampled) / float64(capacity*rounds)
 		}
 		return sum / n

@@ -40,9 +40,9 @@ type Coba struct {
 	explore, power       float64
 	weighted             bool
 
-	visits [][]visit // by prompt of the set, the last ones
-	steps  []float64 // mean pass rate of the last steps
-	alpha  float64   // of the Beta density
+	visits [][]cobaVisit // by prompt of the set, the last ones
+	steps  []float64     // mean pass rate of the last steps
+	alpha  float64       // of the Beta density
 
 	rate               []float64 // of every prompt of the batch
 	asked              []int
@@ -51,8 +51,8 @@ type Coba struct {
 	alloc              []int
 }
 
-// A visit is one group: rollouts and successes.
-type visit struct{ n, s int }
+// A cobaVisit is one group: rollouts and successes.
+type cobaVisit struct{ n, s int }
 
 var (
 	_ Learner  = (*Coba)(nil)
@@ -147,7 +147,7 @@ func (c *Coba) Capabilities() Capabilities { return cobaKind.info.Capabilities }
 
 // Begin implements Learner.
 func (c *Coba) Begin(prompts int) {
-	c.visits = make([][]visit, prompts)
+	c.visits = make([][]cobaVisit, prompts)
 	c.steps = c.steps[:0]
 }
 
@@ -174,7 +174,7 @@ func (c *Coba) Observe(b *rollout.Batch) {
 	mean := 0.0
 	for x, id := range b.ID {
 		mean += float64(b.S[x]) / float64(b.N[x]) / float64(b.Len())
-		c.visits[id] = appendLast(c.visits[id], visit{b.N[x], b.S[x]}, c.window)
+		c.visits[id] = appendLast(c.visits[id], cobaVisit{b.N[x], b.S[x]}, c.window)
 	}
 	c.steps = appendLast(c.steps, mean, c.window)
 	c.alpha = CobaAlpha(1-stat.Mean(c.steps, nil), c.sum)
@@ -192,7 +192,7 @@ func appendLast[T any](list []T, v T, n int) []T {
 
 // Belief implements Believer: the pass rate over the last visits.
 func (c *Coba) Belief(id int) (float64, bool) {
-	var sum visit
+	var sum cobaVisit
 	for _, v := range c.visits[id] {
 		sum.n, sum.s = sum.n+v.n, sum.s+v.s
 	}

@@ -22,7 +22,7 @@ func (c *Coba) setRates(rates []float64) (ids []int) {
 	for id, p := range rates {
 		ids = append(ids, id)
 		if p >= 0 {
-			c.visits[id] = []visit{{100, int(math.Round(100 * p))}}
+			c.visits[id] = []cobaVisit{{100, int(math.Round(100 * p))}}
 		}
 	}
 	return ids
