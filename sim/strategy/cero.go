@@ -34,7 +34,8 @@ import (
 // Parameters scale with the batch that an update is for: B/K = units * batch,
 // C = capacity * B/K, rounded up. The defaults on a batch of 64 are the paper's:
 // K = 500, C = 132, B = 64,000. The budget is that of the run: a step spends
-// from nothing to g C. Past K steps it goes on with what is left.
+// from nothing to g C rollouts. Past K steps it goes on with what is left. Set
+// rounds to the steps of the run: the pace and the moves of the duals go by it.
 type Cero struct {
 	spec            string
 	g, most, rounds int
@@ -271,7 +272,9 @@ func (c *Cero) exposure(theta, q float64) float64 {
 }
 
 // Value returns qhat of a prompt of the set, the mean of p(1-p) under what is
-// known of it, in [0, 1/4].
+// known of it, in [0, 1/4]. On average over the prompts that are asked it is
+// right if the prior is the law of the prompts and they stand still, and may be
+// far too high if not.
 func (c *Cero) Value(id int) float64 {
 	p := c.state[id]
 	return PosteriorVariance(p.a, p.b)

@@ -130,8 +130,8 @@ func CobaValue(p float64, n int, tau, alpha, beta float64) float64 {
 
 // CobaAlpha returns alpha = 1 + (sum-2) x for a mean failure rate in [0, 1] and
 // sum = alpha + beta: x is the rate itself above 1/2 and
-// 1/(1 + exp(-10 (rate - 1/2))) up to there, so that a model that succeeds is
-// held on easy prompts less than in proportion (arXiv 2602.03048, as coded).
+// 1/(1 + exp(-10 (rate - 1/2))) up to there, so that a model that succeeds
+// turns to hard prompts sooner than in proportion (arXiv 2602.03048, as coded).
 func CobaAlpha(failure, sum float64) float64 {
 	if failure <= 0.5 {
 		failure = 1 / (1 + math.Exp(-cobaSteep*(failure-0.5)))

@@ -122,7 +122,7 @@ func parseKnapsack(s spec.Spec) (Strategy, error) {
 // group times the worth of one (arXiv 2509.25849, as coded). It is concave in n.
 func KnapsackValue(p float64, n int) float64 {
 	q := 1 - p
-	return (1 - math.Pow(p, float64(n)) - math.Pow(q, float64(n))) * p * q * q
+	return (1 - math.Pow(p, float64(n)) - math.Pow(q, float64(n))) * p * (q * q)
 }
 
 // knapsackGain returns KnapsackValue(p, n+1) - KnapsackValue(p, n) without
@@ -323,7 +323,8 @@ func (k *Knapsack) solve(left int) {
 // knapsackDP adds budget rollouts to n, no prompt passing most, by the released
 // dynamic program: no further rollout scores 0, k further ones
 // KnapsackValue(p, n+k). A later state replaces an earlier one only if it is
-// strictly better, so that of equal ones the last prompt gets the fewest.
+// strictly better, so that of equal ones the last prompt gets the fewest; sums
+// that differ only in order may be unequal in their last bit.
 func knapsackDP(p []float64, n []int, most, budget int) {
 	before, after := make([]float64, budget+1), make([]float64, budget+1)
 	for w := range before {

@@ -26,8 +26,9 @@ import (
 //
 // Active set: prompts in order of their probability of a mixed group at max
 // rollouts, ties by the batch's order, which is random; a binary search finds
-// the most of them that, sharing the whole budget by EqualFidelity, all have a
-// mixed group with probability threshold at least. The others get nothing.
+// how many of them can share the whole budget by EqualFidelity and all have a
+// mixed group with probability threshold at least: the most that can, but for
+// the rounding to whole groups. The others get nothing.
 // Where too few pass to take the budget under max, the best are forced in.
 //
 // weights=true weights every rollout n/N of its prompt's N, so that unequal
