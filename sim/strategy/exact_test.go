@@ -1,0 +1,93 @@
+package strategy_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/strategy"
+	"vigorlab/sim/strategy/strategytest"
+)
+
+// seeded returns the stream of a test.
+func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 20260101)) }
+
+// sixPrompts is the worked example of the specification of VIP and Neyman.
+var sixPrompts = []float64{0.02, 0.1, 0.3, 0.5, 0.8, 0.95}
+
+// wantNear fails the test where got is not want to within tol.
+func wantNear(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol) {
+		t.Errorf("%s = %.9g, want %.9g ± %g", what, got, want, tol)
+	}
+}
+
+// wantConform runs the conformance test on every spec; none favours a place.
+func wantConform(t *testing.T, specs ...string) {
+	t.Helper()
+	for _, text := range specs {
+		t.Run(text, func(t *testing.T) {
+			strategytest.Conform(t, func() strategy.Strategy { return mustParse(t, text) }, false)
+		})
+	}
+}
+
+// groupsOf returns what a strategy of one round gives prompts with the truth p.
+func groupsOf(t testing.TB, text string, p []float64, r *rand.Rand) []int {
+	t.Helper()
+	got, err := strategytest.Run(mustParse(t, text), len(p), never, p, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Asked) != 1 {
+		t.Fatalf("%s: %d rounds, want 1", text, len(got.Asked))
+	}
+	return got.N
+}
+
+// mostOf returns the largest sum of value over groups of sizes in [low, high]
+// with the given total, tried one by one.
+func mostOf(prompts, total, low, high int, value func(i, n int) float64) float64 {
+	if prompts == 0 {
+		if total == 0 {
+			return 0
+		}
+		return math.Inf(-1)
+	}
+	most := math.Inf(-1)
+	for n := low; n <= min(high, total); n++ {
+		most = max(most, value(prompts-1, n)+mostOf(prompts-1, total-n, low, high, value))
+	}
+	return most
+}
+
+// benchmarkBatch times all choices for a batch of 1,024 prompts of every
+// difficulty. Every round is answered with the expected successes.
+func benchmarkBatch(b *testing.B, text string) {
+	const batch = 1024
+	s, r := mustParse(b, text), seeded(1)
+	p := make([]float64, batch)
+	for i := range p {
+		p[i] = (float64(i) + 0.5) / batch
+	}
+	var ask []rollout.Request
+	b.ReportAllocs()
+	for b.Loop() {
+		seen := &rollout.Batch{N: make([]int, batch), S: make([]int, batch)}
+		if err := s.Start(batch); err != nil {
+			b.Fatal(err)
+		}
+		if seer, ok := s.(strategy.TruthSeer); ok {
+			seer.SeeTruth(p)
+		}
+		for ask = s.Next(seen, ask[:0], r); len(ask) > 0; ask = s.Next(seen, ask[:0], r) {
+			for _, q := range ask {
+				seen.N[q.X] += q.N
+				seen.S[q.X] = int(math.Round(p[q.X] * float64(seen.N[q.X])))
+			}
+			seen.Round++
+		}
+	}
+}
