@@ -64,6 +64,7 @@ var kinds = []kind{
 	seraKind,
 	specEvalKind,
 	thompsonKind,
+	vipKind,
 }
 
 // Spending returns a spec of every known strategy that generates g >= 1
