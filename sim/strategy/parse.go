@@ -57,6 +57,7 @@ var kinds = []kind{
 	cobaKind,
 	gvmKind,
 	knapsackKind,
+	mcucbKind,
 	neymanKind,
 	podsKind,
 	reinforceAdaKind,
