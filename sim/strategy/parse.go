@@ -59,6 +59,7 @@ var kinds = []kind{
 	knapsackKind,
 	mcucbKind,
 	neymanKind,
+	oracleKind,
 	podsKind,
 	reinforceAdaKind,
 	halvingKind,
