@@ -55,6 +55,7 @@ var kinds = []kind{
 	vigorKind,
 	ceroKind,
 	cobaKind,
+	dapoKind,
 	gvmKind,
 	knapsackKind,
 	mcucbKind,
