@@ -56,6 +56,7 @@ var kinds = []kind{
 	ceroKind,
 	cobaKind,
 	dapoKind,
+	gresoKind,
 	gvmKind,
 	knapsackKind,
 	mcucbKind,
