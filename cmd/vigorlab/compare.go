@@ -231,7 +231,7 @@ func (f *compareFlags) field(ctx context.Context) []strategy.Strategy {
 	}
 	for _, text := range asked {
 		if text == allStrategies {
-			specs = append(specs, strategy.Spending(f.cfg.Group)...)
+			specs = append(specs, strategy.Spending(f.cfg.Group, f.cfg.Steps)...)
 			continue
 		}
 		specs = append(specs, text)

@@ -94,9 +94,9 @@ var ceroKind = kind{
 		Source:       "CERO, arXiv 2606.05606",
 	},
 	parse: parseCero,
-	spending: func(g int) string {
+	spending: func(g, steps int) string {
 		unit := max(1, g/2)
-		return fmt.Sprintf("cero:g=%d,units=%d/%[1]d", unit, g)
+		return fmt.Sprintf("cero:g=%d,units=%d/%[1]d,rounds=%[3]d", unit, g, steps)
 	},
 }
 

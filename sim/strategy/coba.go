@@ -91,7 +91,7 @@ var cobaKind = kind{
 		Source:       "CoBA-RL, arXiv 2602.03048; Within-yao/CoBA-RL, budget_allocators.py",
 	},
 	parse: parseCoba,
-	spending: func(g int) string {
+	spending: func(g, _ int) string {
 		return fmt.Sprintf("coba:n=%d,low=%d,up=%d", g, min(g, max(2, g/8)), min(2*g, schedule.MaxGroup))
 	},
 }

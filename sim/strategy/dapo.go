@@ -64,7 +64,7 @@ var dapoKind = kind{
 		Source:       "DAPO, arXiv 2503.14476; verl recipe/dapo (mode=batch), OpenRLHF (mode=stream)",
 	},
 	parse:    parseDAPO,
-	spending: func(g int) string { return fmt.Sprintf("dapo:n=%d", g) },
+	spending: func(g, _ int) string { return fmt.Sprintf("dapo:n=%d", g) },
 }
 
 func parseDAPO(s spec.Spec) (Strategy, error) {
@@ -141,8 +141,12 @@ func (d *DAPO) Update() Update {
 }
 
 // EffectiveProbability returns the probability 1 - p^n - (1-p)^n that a group
-// of n >= 1 rollouts has both outcomes, for a success probability p in [0, 1].
+// of n >= 0 rollouts has both outcomes, for a success probability p in [0, 1];
+// 0 for n < 2.
 func EffectiveProbability(p float64, n int) float64 {
+	if n < 2 {
+		return 0
+	}
 	q := min(p, 1-p)
 	return -math.Expm1(float64(n)*math.Log1p(-q)) - math.Pow(q, float64(n))
 }

@@ -35,7 +35,7 @@ var fixedKind = kind{
 		Source:       "GRPO: DeepSeekMath, arXiv 2402.03300",
 	},
 	parse:    parseFixed,
-	spending: func(g int) string { return fmt.Sprintf("fixed:g=%d", g) },
+	spending: func(g, _ int) string { return fmt.Sprintf("fixed:g=%d", g) },
 }
 
 func parseFixed(s spec.Spec) (Strategy, error) {

@@ -88,7 +88,7 @@ var gresoKind = kind{
 		Source:       "GRESO, arXiv 2506.02177; Infini-AI-Lab/GRESO",
 	},
 	parse:    parseGRESO,
-	spending: func(g int) string { return fmt.Sprintf("greso:n=%d", max(2, g)) },
+	spending: func(g, _ int) string { return fmt.Sprintf("greso:n=%d", max(2, g)) },
 }
 
 func parseGRESO(s spec.Spec) (Strategy, error) {

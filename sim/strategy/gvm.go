@@ -66,7 +66,7 @@ var gvmKind = kind{
 		Source:       "GVM-RAFT, arXiv 2505.02391; RLHFlow/GVM, em/stage_2_calc_sample_size.py; gradient norms taken as 1",
 	},
 	parse: parseGvm,
-	spending: func(g int) string {
+	spending: func(g, _ int) string {
 		return fmt.Sprintf("gvm:pilot=%d,n=%d", max(1, g/2), max(1, g-g/2))
 	},
 }

@@ -61,7 +61,7 @@ var halvingKind = kind{
 		Source:       "Karnin, Koren and Somekh, ICML 2013, from memory; reward variances in place of means is ours",
 	},
 	parse:    parseHalving,
-	spending: func(g int) string { return fmt.Sprintf("sequential-halving:g=%d", g) },
+	spending: func(g, _ int) string { return fmt.Sprintf("sequential-halving:g=%d", g) },
 }
 
 func parseHalving(s spec.Spec) (Strategy, error) {

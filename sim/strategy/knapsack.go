@@ -87,7 +87,7 @@ var knapsackKind = kind{
 		Source:       "Knapsack RL, arXiv 2509.25849; liziniu/KnapsackRL, exploration_utils.py",
 	},
 	parse: parseKnapsack,
-	spending: func(g int) string {
+	spending: func(g, _ int) string {
 		least := min(g, max(2, g/4))
 		return fmt.Sprintf("knapsack:n=%d,min=%[2]d,max=%d,negative=%[2]d,positive=%[2]d,seen=%[1]d,window=%[4]d",
 			g, least, min(16*g, schedule.MaxGroup), min(2*g, 64))

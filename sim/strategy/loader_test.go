@@ -147,3 +147,47 @@ func benchmarkSteps(b *testing.B, text string) {
 		}
 	}
 }
+
+// TestLoadersParse wants specs normalised, and every fault named.
+func TestLoadersParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"dapo":                      "dapo:mode=batch,n=16,gen=3,cap=0,low=0,high=1",
+		"dapo:mode=stream,low=0.10": "dapo:mode=stream,n=16,cap=0,low=0.1,high=1",
+		"greso:size=3/2":            "greso:n=8,size=1.5,least=64,loader=32,p_easy=0.5,p_hard=0.5,target=0.25,easy=0.98,hard=0,gpus=1",
+		"pilot-commit":              "pilot-commit:pilot=16,commit=48,gen=3,lower=0.125,upper=0.25,evict=1,effective=0,staleness=4,cap=10,order=random",
+	} {
+		if got := mustParse(t, text).Spec(); got != want {
+			t.Errorf("%s: spec %s, want %s", text, got, want)
+		}
+	}
+	for text, wants := range map[string][]string{
+		"dapo:n=0,gen=0,cap=-1":           {"n = 0, want a whole number in [1, 10000]", "gen = 0", "cap = -1"},
+		"dapo:mode=stream,n=1":            {"n = 1, want a whole number in [2, 10000]"},
+		"dapo:mode=stream,gen=2":          {"gen = 2, want none with mode=stream"},
+		"dapo:low=0.5,high=0.5":           {"high = 0.5, want (low, 1]"},
+		"dapo:low=1":                      {"low = 1, want [0, 1)"},
+		"dapo:high=NaN":                   {"high = NaN"},
+		"dapo:mode=steam":                 {"did you mean stream?"},
+		"greso:n=1,size=0,least=0":        {"n = 1", "size = 0", "least = 0"},
+		"greso:p_easy=2,p_hard=-1":        {"p_easy = 2, want [0, 1]", "p_hard = -1"},
+		"greso:easy=0.3,hard=0.3":         {"hard = 0.3, want [0, easy)"},
+		"greso:easy=0,target=NaN":         {"easy = 0, want (0, 1]", "target = NaN"},
+		"pilot-commit:pilot=0,commit=0":   {"pilot = 0", "commit = 0"},
+		"pilot-commit:effective=17":       {"effective = 17, want a whole number in [0, 16]"},
+		"pilot-commit:lower=0.9":          {"upper = 0.25, want [0, 1-lower]"},
+		"pilot-commit:lower=2,upper=NaN":  {"lower = 2, want [0, 1]", "upper = NaN"},
+		"pilot-commit:lower=.6,upper=.6":  {"upper = 0.6, want [0, 1-lower]"},
+		"pilot-commit:order=max,evict=-1": {"order = max", "evict = -1"},
+	} {
+		_, err := strategy.Parse(text, open)
+		if err == nil {
+			t.Errorf("%q is accepted", text)
+			continue
+		}
+		for _, want := range wants {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: error %q, want %q in it", text, err, want)
+			}
+		}
+	}
+}

@@ -59,7 +59,7 @@ var mcucbKind = kind{
 		Source:       "Carpentier and Munos, NIPS 2011, from its abstract and notes; c is our choice",
 	},
 	parse:    parseMCUCB,
-	spending: func(g int) string { return fmt.Sprintf("mc-ucb:g=%d", max(2, g)) },
+	spending: func(g, _ int) string { return fmt.Sprintf("mc-ucb:g=%d", max(2, g)) },
 }
 
 func parseMCUCB(s spec.Spec) (Strategy, error) {

@@ -46,7 +46,7 @@ var neymanKind = kind{
 		Source:       "Neyman 1934, J. R. Stat. Soc. 97(4), in whole rollouts",
 	},
 	parse:    parseNeyman,
-	spending: func(g int) string { return fmt.Sprintf("neyman:g=%d", g) },
+	spending: func(g, _ int) string { return fmt.Sprintf("neyman:g=%d", g) },
 }
 
 func parseNeyman(s spec.Spec) (Strategy, error) {

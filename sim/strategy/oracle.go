@@ -75,7 +75,7 @@ var oracleKind = kind{
 		Source:       "the best choice before rewards are seen, by definition",
 	},
 	parse: parseOracle,
-	spending: func(g int) string {
+	spending: func(g, _ int) string {
 		g = min(g, oracleMost)
 		return fmt.Sprintf("oracle:g=%d,max=%d", g, min(16*g, oracleMost))
 	},
@@ -214,15 +214,6 @@ func ExpectedSignal(p float64, most int) []float64 {
 		law[0] *= 1 - p
 	}
 	return signal
-}
-
-// EffectiveProbability returns 1 - p^n - (1-p)^n, the probability that n >= 1
-// rewards differ, p in [0, 1]; 0 for n = 0.
-func EffectiveProbability(p float64, n int) float64 {
-	if n < 2 {
-		return 0
-	}
-	return 1 - math.Pow(p, float64(n)) - math.Pow(1-p, float64(n))
 }
 
 // RLOOVariance returns the variance of k(n-k)/(n(n-1)), k binomial(n, p), n >= 2

@@ -45,9 +45,9 @@ type kind struct {
 	info  Info
 	parse func(spec.Spec) (Strategy, error)
 	// spending returns the spec of the strategy that generates g rollouts a
-	// prompt of the batch on average, or as near to it as the parameters come,
-	// all else at the published defaults.
-	spending func(g int) string
+	// prompt of the batch on average over a run of the given steps, or as near
+	// to it as the parameters come, all else at the published defaults.
+	spending func(g, steps int) string
 }
 
 var kinds = []kind{
@@ -62,6 +62,7 @@ var kinds = []kind{
 	mcucbKind,
 	neymanKind,
 	oracleKind,
+	pilotCommitKind,
 	podsKind,
 	reinforceAdaKind,
 	halvingKind,
@@ -72,11 +73,12 @@ var kinds = []kind{
 }
 
 // Spending returns a spec of every known strategy that generates g >= 1
-// rollouts a prompt of the batch on average, where its parameters allow that.
-func Spending(g int) []string {
+// rollouts a prompt of the batch on average, where its parameters allow that,
+// for a run of steps >= 1 steps.
+func Spending(g, steps int) []string {
 	specs := make([]string, len(kinds))
 	for i, k := range kinds {
-		specs[i] = k.spending(g)
+		specs[i] = k.spending(g, steps)
 	}
 	return specs
 }

@@ -52,7 +52,7 @@ var podsKind = kind{
 		Source:       "PODS, arXiv 2504.13818, max-variance down-sampling, as stated in notes on it",
 	},
 	parse: parsePods,
-	spending: func(g int) string {
+	spending: func(g, _ int) string {
 		return fmt.Sprintf("pods:n=%d,m=%d", g, min(g, max(2, g/4)))
 	},
 }

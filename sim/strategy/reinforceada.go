@@ -120,7 +120,7 @@ var reinforceAdaKind = kind{
 		Source:       "Reinforce-Ada, arXiv 2510.04996: seq and ema from its code, est reconstructed from notes on its third version",
 	},
 	parse: parseReinforceAda,
-	spending: func(g int) string {
+	spending: func(g, _ int) string {
 		return fmt.Sprintf("reinforce-ada:m=%d,n=%d", g, max(2, g/2))
 	},
 }

@@ -103,7 +103,7 @@ var seraKind = kind{
 		Source:       "SERA, arXiv 2609.36552; ChenZihao0121/SERA, SERA.py",
 	},
 	parse: parseSera,
-	spending: func(g int) string {
+	spending: func(g, _ int) string {
 		return fmt.Sprintf("sera:n=%d,min=%d,max=%d", g, min(g, max(2, g/8)), min(4*g, schedule.MaxGroup))
 	},
 }

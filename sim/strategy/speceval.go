@@ -61,7 +61,7 @@ var specEvalKind = kind{
 		Source:       "Speculative Evaluation (HBN), arXiv 2609.28560; ShenQianli/SpecEval, core.py and design.py; its use in training is ours",
 	},
 	parse:    parseSpecEval,
-	spending: func(g int) string { return fmt.Sprintf("speceval:b=%d", max(2, g)) },
+	spending: func(g, _ int) string { return fmt.Sprintf("speceval:b=%d", max(2, g)) },
 }
 
 func parseSpecEval(s spec.Spec) (Strategy, error) {

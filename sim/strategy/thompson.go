@@ -88,7 +88,7 @@ var thompsonKind = kind{
 		Source:       "MoPPS, arXiv 2507.04632; verl recipe/mopps",
 	},
 	parse:    parseThompson,
-	spending: func(g int) string { return fmt.Sprintf("thompson:g=%d", g) },
+	spending: func(g, _ int) string { return fmt.Sprintf("thompson:g=%d", g) },
 }
 
 func parseThompson(s spec.Spec) (Strategy, error) {

@@ -213,7 +213,7 @@ var vigorKind = kind{
 		Source:       "VIGOR, arXiv 2607.22002",
 	},
 	parse:    parseVigor,
-	spending: func(g int) string { return fmt.Sprintf("vigor:m0=%d", max(1, (g+2)/4)) }, // the mean group is 4 m0
+	spending: func(g, _ int) string { return fmt.Sprintf("vigor:m0=%d", max(1, (g+2)/4)) }, // the mean group is 4 m0
 }
 
 func parseVigor(s spec.Spec) (Strategy, error) {

@@ -100,7 +100,7 @@ var vipKind = kind{
 		Source:       "VIP, arXiv 2602.01601, from notes on its theory; predictor from HieuNT91/VIP, src/vip",
 	},
 	parse: parseVIP,
-	spending: func(g int) string {
+	spending: func(g, _ int) string {
 		n := max(2, g)
 		return fmt.Sprintf("vip:n=%d,low=%d,high=%d", n, max(2, n/2), 2*n)
 	},
