@@ -88,10 +88,9 @@ func TestDAPOTraces(t *testing.T) {
 	})
 }
 
-// TestDAPOBatches compares with mpmath 1.3.0 at 40 digits: the sum of
-// betainc(kg-B+1, B, 0, 1-s, regularized=True), 1 where kg < B, over k until
-// terms fall below 1e-25. The first three are the checks of the literature:
-// 3.0, 6.0246 and 2.0 generated groups for each one kept.
+// TestDAPOBatches compares with mpmath 1.3.0 at 40 digits (testdata/loader.py).
+// The first three cost 3.0, 6.0246 and 2.0 generated groups for each one kept;
+// a streamed batch costs 1/s of them.
 func TestDAPOBatches(t *testing.T) {
 	for _, c := range []struct {
 		batch, gen int
@@ -194,8 +193,8 @@ func TestDAPOPublishedCost(t *testing.T) {
 }
 
 // TestEffectiveProbability: shares of groups with both outcomes at p = 0.1,
-// and of zero-variance groups under Beta laws, 1 - E over p, which mpmath
-// 1.3.0 has as (beta(a+n,b)+beta(a,b+n))/beta(a,b) (2/(n+1) for the uniform).
+// and of zero-variance groups under Beta laws, 1 - E over p (2/(n+1) for the
+// uniform law), by mpmath 1.3.0 (testdata/loader.py).
 func TestEffectiveProbability(t *testing.T) {
 	for n, want := range map[int]float64{1: 0, 4: .343800, 8: .569533, 16: .814698, 32: .965663, 64: .998821} {
 		if got := strategy.EffectiveProbability(0.1, n); !(math.Abs(got-want) < 5e-7) {

@@ -49,6 +49,7 @@ type GRESO struct {
 	easyRun, hardRun []int // of every prompt of the set: latest visits in a row
 
 	batch    int
+	first    int // sampling size of the first round
 	sampling int
 	last     bool // whatever this round keeps ends the step
 	failed   bool
@@ -131,7 +132,10 @@ func (g *GRESO) Begin(prompts int) {
 
 // Start implements Strategy; any batch will do.
 func (g *GRESO) Start(batch int) error {
-	g.batch, g.sampling = batch, g.size.Ceil(batch)
+	if batch != g.batch {
+		g.batch, g.first = batch, g.size.Ceil(batch)
+	}
+	g.sampling = g.first
 	g.last, g.failed = false, false
 	g.asked, g.kept = g.asked[:0], g.kept[:0]
 	g.groups, g.allRight, g.allWrong = 0, 0, 0
@@ -201,10 +205,9 @@ func (g *GRESO) refill(b *rollout.Batch) bool {
 		g.failed = true
 		return false
 	}
-	first := g.size.Ceil(g.batch)
 	estimate := missing * len(g.asked) * 5 / (4 * mixed)
-	g.last = estimate <= first
-	g.sampling = max(min(estimate, first), g.least)
+	g.last = estimate <= g.first
+	g.sampling = max(min(estimate, g.first), g.least)
 	return true
 }
 

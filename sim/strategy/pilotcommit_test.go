@@ -220,8 +220,8 @@ func TestPilotCommitPublishedCost(t *testing.T) {
 	}
 }
 
-// TestPilotPass: binomial sums by mpmath 1.3.0, over k = 2..12 of 16 and 1..6
-// of 8.
+// TestPilotPass: binomial sums over k = 2..12 of 16 and 1..6 of 8, by mpmath
+// 1.3.0 (testdata/loader.py).
 func TestPilotPass(t *testing.T) {
 	for _, c := range []struct {
 		p    float64
@@ -250,5 +250,7 @@ func TestPilotPass(t *testing.T) {
 	}
 }
 
-func BenchmarkSelectPilotCommit(b *testing.B)         { benchmarkSteps(b, "pilot-commit") }
-func BenchmarkSelectPilotCommitVariance(b *testing.B) { benchmarkSteps(b, "pilot-commit:order=variance") }
+func BenchmarkSelectPilotCommit(b *testing.B) { benchmarkSteps(b, "pilot-commit") }
+func BenchmarkSelectPilotCommitVariance(b *testing.B) {
+	benchmarkSteps(b, "pilot-commit:order=variance")
+}
