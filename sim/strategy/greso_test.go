@@ -25,15 +25,9 @@ func TestGRESOConformance(t *testing.T) {
 // TestGRESOTrace follows six prompts by hand, in the order of the set, two
 // groups of four an update, two prompts served at a time, with coins that
 // always fall alike: a test with probability q of keeping skips where the coin
-// is at least q. A dash has p_easy and p_hard after the step.
+// is at least q.
 func TestGRESOTrace(t *testing.T) {
-	steps := []struct {
-		coin float64
-		s    [6]int // successes of four
-		want string
-		easy float64
-		hard float64
-	}{
+	followGRESO(t, "greso:n=4,size=1,least=1,loader=2", 6, 2, []gresoStep{
 		// Size 1*2: 0 and 1, of which 1 is mixed. One missing, so the estimate is
 		// floor(1*2*1.25/1) = 2, at most the first size: the last round. It keeps
 		// nothing of 2 and 3, and the batch stays short. Epoch 0 steers nothing.
@@ -57,17 +51,47 @@ func TestGRESOTrace(t *testing.T) {
 		{0.4, [6]int{0, 0, 0, 0, 3, 3}, "4:4 5:4 -> 4 3/4, 5 3/4", .51, .51},
 		// Epoch 4: two in a row leave 0 and 1 with .51^2 = .26: skipped.
 		{0.4, [6]int{0, 0, 1, 1, 0, 0}, "2:4 3:4 -> 2 1/4, 3 1/4", .52, .52},
-	}
-	s, ok := mustParse(t, "greso:n=4,size=1,least=1,loader=2").(*strategy.GRESO)
+	})
+}
+
+// TestGRESOTwoRates follows four prompts, all served at a time, one group an
+// update, with targets of .3 all right and .6 all wrong.
+func TestGRESOTwoRates(t *testing.T) {
+	followGRESO(t, "greso:n=4,size=1,least=1,loader=4,p_easy=0.8,p_hard=0.3,target=0.9", 4, 1, []gresoStep{
+		{0.5, [6]int{0, 4, 2, 0}, "0:4 1:4 2:4 3:4 -> 2 2/4", .8, .3},
+		// The coin skips 0 and 3, kept with .3, and lets 1 pass, kept with .8. Half
+		// of the groups are all right, none all wrong.
+		{0.5, [6]int{0, 4, 2, 0}, "1:4 2:4 -> 2 2/4", .79, .31},
+		// All pass. None is all right, and half are all wrong: less than .6.
+		{0.2, [6]int{0, 1, 2, 0}, "0:4 1:4 2:4 3:4 -> 1 1/4", .8, .32},
+	})
+}
+
+// A gresoStep is a coin, every prompt's successes, and what comes of them.
+type gresoStep struct {
+	coin float64
+	s    [6]int
+	want string
+	easy float64 // p_easy after the step
+	hard float64
+}
+
+// followGRESO compares every step, and p_easy and p_hard after it.
+func followGRESO(t *testing.T, text string, prompts, batch int, steps []gresoStep) {
+	t.Helper()
+	s, ok := mustParse(t, text).(*strategy.GRESO)
 	if !ok {
-		t.Fatal("greso is no GRESO")
+		t.Fatalf("%s is no GRESO", text)
 	}
 	w, want := &watchedGRESO{GRESO: s}, make([]string, len(steps))
 	for i, step := range steps {
 		w.coins = append(w.coins, coin(step.coin))
 		want[i] = step.want
 	}
-	world := strategytest.World{Prompts: 6, Batch: 2, Answer: func(step, id, _, _ int) int { return steps[step].s[id] }}
+	world := strategytest.World{
+		Prompts: prompts, Batch: batch,
+		Answer: func(step, id, _, _ int) int { return steps[step].s[id] },
+	}
 	follow(t, w, world, rand.New(w), want)
 	for i, got := range w.rates {
 		if math.Abs(got[0]-steps[i].easy) > 1e-12 || math.Abs(got[1]-steps[i].hard) > 1e-12 {

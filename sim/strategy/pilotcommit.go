@@ -52,7 +52,6 @@ type PilotCommit struct {
 
 	buffer  []piloted // in order of arrival, for order=variance among equals
 	evicted []bool    // of every prompt of the set
-	marked  []int     // prompts to evict at the end of the epoch
 	step    int
 	epoch   int
 
@@ -136,7 +135,7 @@ func (p *PilotCommit) Capabilities() Capabilities { return pilotCommitKind.info.
 
 // Begin implements Learner.
 func (p *PilotCommit) Begin(prompts int) {
-	p.buffer, p.marked = p.buffer[:0], p.marked[:0]
+	p.buffer = p.buffer[:0]
 	p.evicted = append(p.evicted[:0], make([]bool, prompts)...)
 	p.step, p.epoch = 0, 0
 }
@@ -178,7 +177,7 @@ func (p *PilotCommit) settle(b *rollout.Batch) {
 			p.buffer = append(p.buffer, piloted{b.ID[x], b.S[x], p.step})
 		}
 		if p.evict > 0 && mean >= p.evict {
-			p.marked = append(p.marked, b.ID[x])
+			p.evicted[b.ID[x]] = true // an epoch serves a prompt once
 		}
 	}
 	for _, c := range p.commits {
@@ -207,10 +206,6 @@ func (p *PilotCommit) endEpoch() {
 		p.ticks = 0
 	}
 	p.pilots, p.trained, p.buffer = p.pilots[:0], p.trained[:0], p.buffer[:0]
-	for _, id := range p.marked {
-		p.evicted[id] = true
-	}
-	p.marked = p.marked[:0]
 }
 
 // popCommits takes from the buffer as many prompts as the batch lacks.

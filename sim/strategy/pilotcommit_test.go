@@ -31,12 +31,12 @@ func TestPilotCommitTraces(t *testing.T) {
 		want           []string
 	}{
 		{
-			// Step 1: of 0-3 pass 0 (2) and 2 (1); 1 is marked. The second tick
+			// Step 1: of 0-3 pass 0 (2) and 2 (1); 1 is evicted. The second tick
 			// commits both while 4-7 are piloted: 2+1 and 1+3 of ten.
 			// Step 2: the buffer has 4 (3), 5 (2), 6 (1), 7 (2): 5 and 7 vary most.
-			// One tick; 10 is marked; 4 (3), 6 (1), 8 (2), 11 (3) stay.
+			// One tick; 10 is evicted; 4 (3), 6 (1), 8 (2), 11 (3) stay.
 			// Step 3: 12 and 13 fill no tick and the epoch ends: the buffer is
-			// cleared, 1 and 10 are evicted, 0, 2, 3, 4 come. Their commits, 0 and
+			// cleared, and 0, 2, 3, 4 come, without 1. Their commits, 0 and
 			// 2, come with the second tick.
 			// Step 4: 9, then 11, 12, 13 without 10; 5 and 8 had passed in step 3.
 			name: "epochs", spec: four + ",gen=2,order=variance", prompts: 14, batch: 2,
@@ -142,27 +142,48 @@ func TestPilotCommitTraces(t *testing.T) {
 	}
 }
 
-// TestPilotCommitRandomOrder commits each of four waiting prompts equally
+// TestPilotCommitRandomOrder commits two of four waiting prompts, each equally
 // often. By Hoeffding a share strays by more than tol with probability at most
 // 2 exp(-2 n tol^2) = 1e-6/4; one that is off by 2 tol is missed with at most
 // that probability.
 func TestPilotCommitRandomOrder(t *testing.T) {
 	const n, tol = 20_000, 0.0202
-	s := mustParse(t, "pilot-commit:pilot=4,commit=6,gen=4")
+	s := mustParse(t, "pilot-commit:pilot=4,commit=6,gen=2")
 	half := func(_, _, _, n int) int { return n / 2 }
 	r := rand.New(rand.NewPCG(20260101, 9))
 	var picked [4]int
 	for range n {
-		w := &strategytest.World{Prompts: 40, Batch: 1, Steps: 1, Answer: half, Order: rand.New(inOrder{})}
+		w := &strategytest.World{Prompts: 40, Batch: 2, Steps: 1, Answer: half, Order: rand.New(inOrder{})}
 		got, err := strategytest.Steps(s, w, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		picked[got[0].ID[got[0].Update.Prompts[0]]]++
+		for _, x := range got[0].Update.Prompts {
+			picked[got[0].ID[x]]++
+		}
 	}
 	for id, k := range picked {
-		if share := float64(k) / n; !(math.Abs(share-0.25) < tol) {
-			t.Errorf("prompt %d is committed in a share %.4f of the steps, want 0.25 ± %v", id, share, tol)
+		if share := float64(k) / n; !(math.Abs(share-0.5) < tol) {
+			t.Errorf("prompt %d is committed in a share %.4f of the steps, want 0.5 ± %v", id, share, tol)
+		}
+	}
+}
+
+// TestPilotCommitManyTies: twenty pilots a tick, one success of four where the
+// number is a multiple of three and two elsewhere. Of those with two the first
+// to arrive goes: 1, then 2 of the pilots of step 1, and then the first of the
+// step before, 40, 61 and 80.
+func TestPilotCommitManyTies(t *testing.T) {
+	w := &strategytest.World{Prompts: 400, Batch: 1, Steps: 5, Order: rand.New(inOrder{}), Answer: func(_, id, _, _ int) int {
+		return 1 + min(1, id%3)
+	}}
+	got, err := strategytest.Steps(mustParse(t, "pilot-commit:pilot=4,commit=6,gen=20,order=variance"), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step, want := range []int{1, 2, 40, 61, 80} {
+		if id := got[step].ID[got[step].Update.Prompts[0]]; id != want {
+			t.Errorf("step %d commits prompt %d, want %d", step+1, id, want)
 		}
 	}
 }
