@@ -191,3 +191,11 @@ func TestLoadersParse(t *testing.T) {
 		}
 	}
 }
+
+func TestLoadersSpending(t *testing.T) {
+	wantSpending(t, "dapo", map[int]string{1: "dapo:n=1", 8: "dapo:n=8"})
+	wantSpending(t, "greso", map[int]string{1: "greso:n=2", 8: "greso:n=8"})
+	wantSpending(t, "pilot-commit", map[int]string{
+		1: "pilot-commit:pilot=2,commit=1", 8: "pilot-commit:pilot=2,commit=6", 64: "pilot-commit:pilot=16,commit=48",
+	})
+}
