@@ -216,7 +216,8 @@ func (p *PilotCommit) popCommits(b *rollout.Batch, r *rand.Rand) {
 	}
 	for _, e := range p.buffer[:n] {
 		x := b.Set.Admit(e.id)
-		p.commits = append(p.commits, committed{x, balanced(p.pilot, e.s, p.effective), b.S[x]})
+		kept, _, _ := MaxVarianceBinary(p.pilot, e.s, p.effective)
+		p.commits = append(p.commits, committed{x, kept, b.S[x]})
 	}
 	p.buffer = slices.Delete(p.buffer, 0, n)
 }
@@ -237,10 +238,6 @@ func (p *PilotCommit) toFront(n int, r *rand.Rand) {
 		p.buffer[i], p.buffer[j] = p.buffer[j], p.buffer[i]
 	}
 }
-
-// balanced returns the successes among m of n rollouts with k successes, half
-// of them (rounded down) or as near to it as n and k allow.
-func balanced(n, k, m int) int { return min(max(m/2, m-(n-k)), k) }
 
 // finish writes down the update.
 func (p *PilotCommit) finish(b *rollout.Batch) {
