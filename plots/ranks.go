@@ -17,10 +17,11 @@ type RanksData struct {
 	Strategies  []RankRow
 }
 
-// A RankRow holds the ranks of one strategy, one a population.
+// A RankRow holds the ranks of one strategy, one a population. Rows of a group
+// stand together under its name.
 type RankRow struct {
-	Label string
-	Ranks []RankRange
+	Group, Label string
+	Ranks        []RankRange
 }
 
 // A RankRange is the ranks that the data leave open, 1 for the best. The zero
@@ -44,7 +45,9 @@ func Ranks(d RanksData) (Figure, error) {
 		p.x.fixed = append(p.x.fixed, plot.Tick{Value: float64(k), Label: letter})
 		p.key = append(p.key, textSample(letter+"  "+f.notes.clean(name)))
 	}
-	for i, s := range d.Strategies {
+	var cells []rankCells
+	y, group := 0.0, ""
+	for _, s := range d.Strategies {
 		if len(s.Ranks) != columns {
 			return Figure{}, fmt.Errorf("plots: ranks: %q has %d ranks, want %d, one a population", s.Label, len(s.Ranks), columns)
 		}
@@ -53,32 +56,45 @@ func Ranks(d RanksData) (Figure, error) {
 				return Figure{}, fmt.Errorf("plots: ranks: %q has the ranks %d to %d, want 1 to %d", s.Label, r.Low, r.High, rows)
 			}
 		}
-		p.rows = append(p.rows, row{text: f.notes.clean(s.Label), y: -float64(i)})
+		if g := f.notes.clean(s.Group); g != group {
+			p.rows = append(p.rows, row{text: g, y: y, head: true})
+			group = g
+			y--
+		}
+		p.rows = append(p.rows, row{text: f.notes.clean(s.Label), y: y})
+		cells = append(cells, rankCells{y, s.Ranks})
+		y--
 	}
-	p.setPlot(f.notes.clean("ranks by "+d.Objective), "", span{-0.5, float64(columns) - 0.5}, span{0.5 - float64(rows), 0.5})
+	p.setPlot(f.notes.clean("ranks by "+d.Objective), "", span{-0.5, float64(columns) - 0.5}, span{y + 0.5, 0.5})
 	p.plot.X.Tick.LineStyle.Width = 0
 	p.plot.X.LineStyle.Width = 0
 	p.plot.X.Padding, p.plot.Y.Padding = 0, 0
 	p.plot.Y.Width = 0
-	p.plot.Add(rankMap{d.Strategies})
+	p.plot.Add(rankMap{cells})
 	f.panels = []*panel{p}
 	return f, nil
 }
 
+// rankCells are the cells of a row at height y.
+type rankCells struct {
+	y     float64
+	ranks []RankRange
+}
+
 // rankMap draws the cells.
-type rankMap struct{ rows []RankRow }
+type rankMap struct{ rows []rankCells }
 
 func (m rankMap) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	const gap = 0.4 // white between cells, in points
-	for i, s := range m.rows {
-		for k, r := range s.Ranks {
+	for _, row := range m.rows {
+		for k, r := range row.ranks {
 			if r == (RankRange{}) {
 				continue
 			}
 			fill, word := rankShade(r, len(m.rows))
-			at := vg.Point{X: x(float64(k)), Y: y(-float64(i))}
-			fillRect(c, fill, x(float64(k)-0.5)+gap, y(-float64(i)-0.5)+gap, x(float64(k)+0.5)-gap, y(-float64(i)+0.5)-gap)
+			at := vg.Point{X: x(float64(k)), Y: y(row.y)}
+			fillRect(c, fill, x(float64(k)-0.5)+gap, y(row.y-0.5)+gap, x(float64(k)+0.5)-gap, y(row.y+0.5)-gap)
 			drawBlock(c, sans(tickSize), word, at.X, at.Y, 0.5, []string{r.String()})
 		}
 	}

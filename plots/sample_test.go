@@ -172,11 +172,11 @@ func sampleRanks() RanksData {
 		Objective:   "signal per rollout",
 		Populations: []string{"uniform", "beta:a=0.3,b=0.7", "spiked-beta:dead=0.2,solved=0.1,a=0.6,b=0.9"},
 		Strategies: []RankRow{
-			{"fixed:g=8", []RankRange{{3, 4}, {4, 4}, {4, 4}}},
-			{"fixed:g=16,prompts=0.5", []RankRange{{2, 3}, {2, 3}, {3, 3}}},
-			{"vigor", []RankRange{{1, 2}, {2, 3}, {1, 2}}},
-			{"dapo:n=8", []RankRange{{2, 4}, {1, 1}, {1, 2}}},
-			{"vip:predictor=gp", []RankRange{{5, 5}, {}, {5, 5}}},
+			{"baselines", "fixed:g=8", []RankRange{{3, 4}, {4, 4}, {4, 4}}},
+			{"baselines", "fixed:g=16,prompts=0.5", []RankRange{{2, 3}, {2, 3}, {3, 3}}},
+			{"methods", "vigor", []RankRange{{1, 2}, {2, 3}, {1, 2}}},
+			{"methods", "dapo:n=8", []RankRange{{2, 4}, {1, 1}, {1, 2}}},
+			{"methods", "vip:predictor=gp", []RankRange{{5, 5}, {}, {5, 5}}},
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -127,7 +128,7 @@ func (f *compareFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	c := &fieldComparison{reproduce: line.String()}
+	c := &fieldComparison{reproduce: line.String(), groups: f.groups(strategies)}
 	var notes []string // what figures do not show
 	err = f.oneShot(record, func(d *rundir.Dir) error {
 		bar := progress.New(a.stderr, f.quiet)
@@ -222,7 +223,8 @@ func (f *compareFlags) named(worlds []world, name string) bool {
 }
 
 // field returns the baselines and the strategies of --strategy; all stands for
-// every strategy with the parameters that spend --group rollouts a prompt.
+// every strategy with the parameters that spend --group rollouts a prompt, the
+// oracle for each objective.
 func (f *compareFlags) field(ctx context.Context) []strategy.Strategy {
 	specs := baselines(f.cfg.Group)
 	asked := f.strategySpecs
@@ -232,11 +234,23 @@ func (f *compareFlags) field(ctx context.Context) []strategy.Strategy {
 	for _, text := range asked {
 		if text == allStrategies {
 			specs = append(specs, strategy.Spending(f.cfg.Group, f.cfg.Steps)...)
+			specs = append(specs, strategy.Oracles(f.cfg.Group)...)
 			continue
 		}
 		specs = append(specs, text)
 	}
-	return f.distinct(ctx, specs)
+	field := f.distinct(ctx, specs)
+	// Bars that see the truth stand last.
+	slices.SortStableFunc(field, func(a, b strategy.Strategy) int { return cmp.Compare(sees(a), sees(b)) })
+	return field
+}
+
+// sees returns 1 for a strategy that sees the truth, 0 for others.
+func sees(s strategy.Strategy) int {
+	if s.Capabilities().Truth {
+		return 1
+	}
+	return 0
 }
 
 // distinct parses the specs and leaves out those that come again.
@@ -270,6 +284,30 @@ func baselines(g int) []string {
 		}
 	}
 	return append(specs, fmt.Sprintf("fixed:g=%d,prompts=1/2", 2*g))
+}
+
+// The groups of the field.
+const (
+	groupBaselines = "baselines"
+	groupMethods   = "methods"
+	groupBars      = "see the truth"
+)
+
+// groups returns the group of every strategy.
+func (f *compareFlags) groups(strategies []strategy.Strategy) []string {
+	groups := make([]string, len(strategies))
+	fair := len(baselines(f.cfg.Group)) // which stand first
+	for k, s := range strategies {
+		switch {
+		case k < fair:
+			groups[k] = groupBaselines
+		case s.Capabilities().Truth:
+			groups[k] = groupBars
+		default:
+			groups[k] = groupMethods
+		}
+	}
+	return groups
 }
 
 func (f *compareFlags) line(worlds []world, strategies []strategy.Strategy) *commandLine {

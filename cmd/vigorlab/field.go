@@ -15,6 +15,7 @@ import (
 // after population.
 type fieldComparison struct {
 	reproduce string
+	groups    []string // of the strategies, in their order
 	worlds    []comparedWorld
 }
 
@@ -45,7 +46,7 @@ func (c *fieldComparison) document() output.Object {
 	for i, w := range c.worlds {
 		rows := make([]output.Object, len(w.Strategies))
 		for k := range w.Strategies {
-			rows[k] = w.row(k)
+			rows[k] = w.row(k, c.groups[k])
 		}
 		populations[i] = output.Object{
 			{Key: "population", Value: w.name},
@@ -68,9 +69,9 @@ func (w *comparedWorld) test() string {
 }
 
 // row returns the document of strategy k.
-func (w *comparedWorld) row(k int) output.Object {
+func (w *comparedWorld) row(k int, group string) output.Object {
 	s := &w.Strategies[k]
-	o := output.Object{{Key: "strategy", Value: s.Strategy}}
+	o := output.Object{{Key: "strategy", Value: s.Strategy}, {Key: "group", Value: group}}
 	for _, f := range s.Named() {
 		o.Add(f.Name, figure(*f.Estimate))
 	}
@@ -241,7 +242,7 @@ func (w *comparedWorld) grid(names []string, columns []struct{ name, words strin
 func (c *fieldComparison) drawings() ([]drawing, error) {
 	var g gallery
 	for i, r := range c.worlds[0].Rankings {
-		g.add("ranks-"+strings.ReplaceAll(r.Objective, "_", "-"), func() (plots.Figure, error) { return plots.Ranks(c.ranksData(i)) })
+		g.addWide("ranks-"+strings.ReplaceAll(r.Objective, "_", "-"), plots.TwoColumn, func() (plots.Figure, error) { return plots.Ranks(c.ranksData(i)) })
 	}
 	for i, w := range c.worlds {
 		shown := w.shown()
@@ -264,7 +265,7 @@ func (c *fieldComparison) ranksData(i int) plots.RanksData {
 		d.Populations = append(d.Populations, w.name)
 	}
 	for k, s := range c.worlds[0].Strategies {
-		row := plots.RankRow{Label: shortSpec(s.Strategy)}
+		row := plots.RankRow{Group: c.groups[k], Label: shortSpec(s.Strategy)}
 		for _, w := range c.worlds {
 			r := w.Rankings[i].Ranks[k]
 			row.Ranks = append(row.Ranks, plots.RankRange{Low: r.Low, High: r.High})

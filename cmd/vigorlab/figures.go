@@ -13,6 +13,7 @@ import (
 type drawing struct {
 	name   string
 	figure plots.Figure
+	width  plots.Width
 }
 
 // saveRun writes the results and figures of a one-shot run into its directory,
@@ -38,7 +39,7 @@ func saveRun[R any](ctx context.Context, d *rundir.Dir, r func() result[R], draw
 func saveDrawings(d *rundir.Dir, drawings []drawing) (notes []string, err error) {
 	for _, g := range drawings {
 		for _, format := range plots.Formats() {
-			content, err := plots.Render(g.figure, format, plots.OneColumn)
+			content, err := plots.Render(g.figure, format, g.width)
 			if err != nil {
 				return nil, fmt.Errorf("figure %s: %w", g.name, err)
 			}
@@ -89,6 +90,11 @@ type gallery struct {
 }
 
 func (g *gallery) add(name string, draw func() (plots.Figure, error)) {
+	g.addWide(name, plots.OneColumn, draw)
+}
+
+// addWide adds a figure that needs more than a column.
+func (g *gallery) addWide(name string, width plots.Width, draw func() (plots.Figure, error)) {
 	if g.err != nil {
 		return
 	}
@@ -97,7 +103,7 @@ func (g *gallery) add(name string, draw func() (plots.Figure, error)) {
 		g.err = fmt.Errorf("figure %s: %w", name, err)
 		return
 	}
-	g.drawings = append(g.drawings, drawing{name, figure})
+	g.drawings = append(g.drawings, drawing{name, figure, width})
 }
 
 // measured returns a Monte Carlo point with its 95 % interval.

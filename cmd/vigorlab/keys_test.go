@@ -153,7 +153,7 @@ func TestKeys(t *testing.T) {
 			"":              "aggregate batch coding command drift group hard populations replicates schema seed steps version",
 			"populations.0": "population prompts ranks rows", "populations.0.ranks": "level pairs test",
 			"populations.0.rows.0": "allocation calibration curve effective effective_token failed generated_per_prompt gradient_bias gradient_snr " +
-				"gradient_variance groups_per_prompt hits hits_token progress progress_token rank rounds select_ns short signal signal_token " +
+				"gradient_variance group groups_per_prompt hits hits_token progress progress_token rank rounds select_ns short signal signal_token " +
 				"strategy tokens_per_prompt trained_per_prompt",
 			"populations.0.rows.0.signal": figureKeys, "populations.0.rows.0.select_ns": figureKeys,
 			"populations.0.rows.0.rank": "effective gradient_snr hits progress signal", "populations.0.rows.0.rank.signal": "high low",

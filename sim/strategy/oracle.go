@@ -75,10 +75,20 @@ var oracleKind = kind{
 		Source:       "the best choice before rewards are seen, by definition",
 	},
 	parse: parseOracle,
-	spending: func(g, _ int) string {
-		g = min(g, oracleMost)
-		return fmt.Sprintf("oracle:g=%d,max=%d", g, min(16*g, oracleMost))
-	},
+	spending: func(g, _ int) string { return Oracles(g)[0] },
+}
+
+// Oracles returns the specs of the oracle for every objective that a group of
+// g >= 1 rollouts a prompt on average allows.
+func Oracles(g int) []string {
+	g = min(g, oracleMost)
+	var specs []string
+	for _, objective := range []string{oracleSignal, oracleProgress, oracleEffective, oracleHits, oracleGradient} {
+		if objective != oracleGradient || g >= 2 {
+			specs = append(specs, fmt.Sprintf("oracle:objective=%s,g=%d,max=%d", objective, g, min(16*g, oracleMost)))
+		}
+	}
+	return specs
 }
 
 func parseOracle(s spec.Spec) (Strategy, error) {
