@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -136,7 +137,7 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 		subject:  output.Object{{Key: "population", Value: population.Spec}},
 		warnings: singlePrompts(strategies, f.batch),
 	}
-	f.warn(a, c.warnings)
+	f.warn(a, append(slices.Clone(c.warnings), f.adaptiveTable(strategies[0])...))
 	var notes []string // what figures do not show
 	err = f.oneShot(record, func(d *rundir.Dir) error {
 		bar := progress.New(a.stderr, f.quiet)
@@ -243,6 +244,15 @@ func (f *simulateFlags) canEmit() error {
 		return fmt.Errorf("--emit-table: %s is not a directory", dir)
 	}
 	return nil
+}
+
+// adaptiveTable warns where the emitted table comes from a strategy whose
+// groups may depend on their own outcomes.
+func (f *simulateFlags) adaptiveTable(first strategy.Strategy) []string {
+	if _, ok := first.(*strategy.Fixed); ok || f.emitTable == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("--emit-table under %s: where its n depends on the outcomes, s/n of the table is biased; emit with --strategy fixed:g=40 first", shortSpec(first.Spec()))}
 }
 
 // emit writes the first batch under the first strategy as a table.
