@@ -34,7 +34,13 @@ func newReplay(a *app) *cobra.Command {
 		Short: "Compare strategies on recorded outcomes of a real model",
 		Long: `replay lets every strategy spend its rollouts on the prompts of a recorded table,
 a CSV file with the columns prompt_id, n and successes. Beside the standard error
-over batches each figure has an interval over other samples of prompts.`,
+over batches each figure has an interval over other samples of prompts.
+
+The interval does not cover that the true success probabilities are unknown. The
+recorded shares s/n differ more than these, so that gains come out too large with
+few rollouts a prompt. --draw posterior, prompt by prompt with Jeffreys' prior,
+errs too, to either side: too low where many prompts are nearly dead or solved.
+The two need not have the truth between them; only more rollouts a prompt help.`,
 		Example: `  # would VIGOR have helped on these prompts?
   vigorlab replay --table outcomes.csv --strategy vigor --strategy fixed:g=8 --replicates 100
 
@@ -121,7 +127,7 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 		warnings: singlePrompts(strategies, size),
 	}
 	if f.draw == source.DrawReplacement {
-		c.warnings = append(c.warnings, fewRollouts(t, "; --draw posterior does not")...)
+		c.warnings = append(c.warnings, fewRollouts(t)...)
 	}
 	if len(t.Rows) < 2 {
 		c.warnings = append(c.warnings, fmt.Sprintf("%s has one prompt: there are no other samples of prompts, and no figure has an interval over them", t.Name))
@@ -194,8 +200,8 @@ func (f *replayFlags) line(path string, strategies []string) *commandLine {
 const fewEnough = 32
 
 // fewRollouts warns where drawing with replacement takes all-equal prompts of
-// few rollouts for dead or solved ones, and names the way out.
-func fewRollouts(t *table.Table, wayOut string) []string {
+// few rollouts for dead or solved ones.
+func fewRollouts(t *table.Table) []string {
 	few := 0
 	for _, row := range t.Rows {
 		if row.N < fewEnough && (row.S == 0 || row.S == row.N) {
@@ -206,8 +212,8 @@ func fewRollouts(t *table.Table, wayOut string) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"%d of %d prompts of %s have fewer than %d recorded rollouts and all of them equal: drawing with replacement treats them as dead or solved for ever%s",
-		few, len(t.Rows), t.Name, fewEnough, wayOut)}
+		"%d of %d prompts of %s have fewer than %d recorded rollouts and all of them equal: drawing with replacement treats them as dead or solved for ever, and gains come out too large; replay --draw posterior errs too, to either side, and intervals over prompts cover neither",
+		few, len(t.Rows), t.Name, fewEnough)}
 }
 
 // replay runs the engine on the table, then on bootstrap samples of its

@@ -84,7 +84,7 @@ func (f *verifyFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	for _, t := range cfg.Tables {
-		f.warn(a, fewRollouts(t, "; replay has --draw posterior, which does not"))
+		f.warn(a, fewRollouts(t))
 	}
 	bar := progress.New(a.stderr, f.quiet)
 	defer bar.Close()
