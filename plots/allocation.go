@@ -4,11 +4,11 @@ package plots
 type AllocationData struct {
 	// Relative says that Y is relative to equal rollouts for every prompt.
 	Relative   bool
-	Strategies []Family // X the success probability p, Y the mean rollouts
+	Strategies []Family // X the middle of a bin of success probabilities p, Y the mean rollouts of its prompts
 }
 
 // Allocation draws the mean rollouts of a prompt against its success
-// probability p, strategy by strategy.
+// probability p, bin by bin, strategy by strategy.
 func Allocation(d AllocationData) (Figure, error) {
 	yTitle := "mean rollouts per prompt E[G | p]"
 	if d.Relative {
@@ -16,7 +16,7 @@ func Allocation(d AllocationData) (Figure, error) {
 	}
 	return chart{
 		what: "allocation", title: "Rollouts against success probability",
-		xTitle: "success probability p", yTitle: yTitle,
+		xTitle: "success probability p, middle of its bin", yTitle: yTitle,
 		families: d.Strategies,
 		include:  []float64{0}, xRange: span{0, 1},
 	}.figure()

@@ -12,7 +12,7 @@ const (
 	FigureGradient   = "gradient-norm" // X M sigma, Y ||grad L||, both in units of M
 	FigureSpeedup    = "speedup"       // X rounds T, Y eta^(1/3)
 	FigureEtaShape   = "eta-shape"     // X Pareto shape, Y eta
-	FigureAllocation = "allocation"    // X p, Y mean rollouts
+	FigureAllocation = "allocation"    // X the middle of a bin of p, Y the bin's mean rollouts
 	FigureSizes      = "group-sizes"   // X size, Y share of groups
 	FigureScreening  = "screening"     // X round of the cut, Y probability
 	FigureReplay     = "replay"        // X 0, Y eta: one point a table and strategy
@@ -30,7 +30,7 @@ func outcomeCurves(name string, o *sim.Outcome) []Curve {
 	allocation := Curve{Figure: FigureAllocation, Family: name, Kind: MonteCarlo}
 	for _, b := range o.Allocation {
 		if b.Rollouts.Reason == "" {
-			allocation.Points = append(allocation.Points, point((b.Low+b.High)/2, b.Rollouts))
+			allocation.Points = append(allocation.Points, point(middle(b), b.Rollouts))
 		}
 	}
 	sizes := Curve{Figure: FigureSizes, Family: name, Kind: MonteCarlo}
@@ -39,6 +39,8 @@ func outcomeCurves(name string, o *sim.Outcome) []Curve {
 	}
 	return append([]Curve{allocation, sizes}, screeningCurves(o)...)
 }
+
+func middle(b sim.AllocationBin) float64 { return (b.Low + b.High) / 2 }
 
 // The families of the screening figure.
 const (
@@ -63,17 +65,11 @@ func screeningCurves(o *sim.Outcome) []Curve {
 	return curves
 }
 
-// meanFieldCurves draws the exact limits of allocation and screening.
-func meanFieldCurves(name string, m *theory.MeanField) []Curve {
-	allocation := Curve{Figure: FigureAllocation, Family: name, Kind: MeanField}
-	const points = 200 // of the curve, of some 2,000 nodes
-	step := max(1, len(m.Allocation)/points)
-	for i := 0; i < len(m.Allocation); i += step {
-		n := m.Allocation[i]
-		allocation.Points = append(allocation.Points, Point{X: n.P, Y: n.Rollouts})
-	}
+// meanFieldCurves draws the exact limits of allocation, averaged over the
+// simulation's bins, and of screening.
+func meanFieldCurves(name string, m *theory.MeanField, bins []sim.AllocationBin) []Curve {
 	curves := []Curve{
-		allocation,
+		{Figure: FigureAllocation, Family: name, Kind: MeanField, Points: binned(m, bins)},
 		{Figure: FigureScreening, Family: falseOmission, Kind: MeanField},
 		{Figure: FigureScreening, Family: falseNegative, Kind: MeanField},
 		{Figure: FigureScreening, Family: falseNegativeCumulative, Kind: MeanField},
@@ -86,4 +82,24 @@ func meanFieldCurves(name string, m *theory.MeanField) []Curve {
 		}
 	}
 	return curves
+}
+
+// binned averages the mean rollouts over the law's nodes in each bin: neither
+// they nor the density are straight inside a bin, and only means over the same
+// prompts compare.
+func binned(m *theory.MeanField, bins []sim.AllocationBin) []Point {
+	var points []Point
+	for _, b := range bins {
+		weight, rollouts := 0.0, 0.0
+		for _, n := range m.Allocation {
+			if n.P >= b.Low && (n.P < b.High || b.High == 1) {
+				weight += n.W
+				rollouts += n.W * n.Rollouts
+			}
+		}
+		if weight > 0 {
+			points = append(points, Point{X: middle(b), Y: rollouts / weight})
+		}
+	}
+	return points
 }

@@ -111,7 +111,7 @@ func meanField(ctx context.Context, e *env) (*Section, error) {
 		if population == popTP15 {
 			s.Curves = append(s.Curves, outcomeCurves("VIGOR", &large.Strategies[0])...)
 			s.Curves = append(s.Curves, outcomeCurves("fixed, G = 8", &large.Strategies[1])[:2]...)
-			s.Curves = append(s.Curves, meanFieldCurves("VIGOR", p.field)...)
+			s.Curves = append(s.Curves, meanFieldCurves("VIGOR", p.field, large.Strategies[0].Allocation)...)
 		}
 	}
 	return s, nil
