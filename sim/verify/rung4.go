@@ -108,7 +108,7 @@ func meanField(ctx context.Context, e *env) (*Section, error) {
 			row.ID = population + "." + fieldFigures[i].name
 			s.Rows = append(s.Rows, row)
 		}
-		if population == popTP15 {
+		if population == popBeta13 { // many prompts at either end, and enough between
 			s.Curves = append(s.Curves, outcomeCurves("VIGOR", &large.Strategies[0])...)
 			s.Curves = append(s.Curves, outcomeCurves("fixed, G = 8", &large.Strategies[1])[:2]...)
 			s.Curves = append(s.Curves, meanFieldCurves("VIGOR", p.field, large.Strategies[0].Allocation)...)
