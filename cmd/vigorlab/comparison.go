@@ -129,15 +129,15 @@ func (c *comparison) rows() []output.Row {
 	return rows
 }
 
-// The figures of the main table, in words; those that exist for no strategy
-// are left out.
+// The figures of the main table, in words, with UNIT for what the update
+// averages over; those that exist for no strategy are left out.
 var comparisonLines = []struct{ name, words string }{
 	{"rollouts_per_prompt", "rollouts per prompt"},
 	{"trained_per_prompt", "  in the update"},
 	{"rounds", "rounds of generation"},
 	{"eta", "eta"},
 	{"eta_generated", "  per generated rollout"},
-	{"signal", "signal per rollout"},
+	{"signal", "signal per UNIT"},
 	{"fixed_signal", "  fixed, same mean size"},
 	{"signal_prompt_mean", "signal, mean over prompts"},
 	{"fixed_signal_prompt_mean", "  fixed, same mean size"},
@@ -176,6 +176,14 @@ func (c *comparison) text(t *output.Text) {
 	c.notes(t)
 }
 
+// unit is what the update averages over.
+func (c *comparison) unit() string {
+	if c.Aggregate == sim.AggregatePrompt {
+		return "group"
+	}
+	return "rollout"
+}
+
 // widest returns the length of the longest name.
 func widest(names []string) int {
 	n := 0
@@ -202,7 +210,7 @@ func (c *comparison) mainGrid(names []string) output.Grid {
 		if (line.name == "trained_per_prompt" || line.name == "eta_generated") && !more {
 			continue
 		}
-		row, exists := []string{line.words}, false
+		row, exists := []string{strings.ReplaceAll(line.words, "UNIT", c.unit())}, false
 		for i := range c.Strategies {
 			f := figure(named(&c.Strategies[i], line.name))
 			exists = exists || f.Mean != nil
@@ -298,14 +306,14 @@ func (c *comparison) screeningText(t *output.Text, names []string) {
 func (c *comparison) notes(t *output.Text) {
 	t.Blank()
 	words := []string{
-		"eta is the " + c.truth + " that an average rollout of the update meets, relative to equal groups.",
+		"eta is the " + c.truth + " that an average " + c.unit() + " of the update meets, relative to equal groups.",
 		"signal is the mean within-group standard deviation of the rewards, ineffective the share of rollouts in groups whose rewards all agree.",
 		"Rewards are in {-1, +1}.",
 	}
 	if c.Aggregate == sim.AggregatePrompt {
 		words = append(words, "Every group has the same weight in the update (--aggregate prompt).")
 	}
-	words = append(words, "progress weighs each rollout by sigma u, sigma the spread of its group's rewards; it is another figure than eta.")
+	words = append(words, "progress weighs each "+c.unit()+" by sigma u, sigma the spread of its group's rewards; it is another figure than eta.")
 	t.Note("", strings.Join(words, " "))
 	for _, s := range c.Strategies {
 		if s.Eta.Untrusted == "" {
