@@ -126,7 +126,7 @@ var meanings = []meaning{
 	{
 		"3.truncated", "",
 		"At four rounds, bounding the reward variance as every binary reward does costs Theorem 2 at most a tenth of its eta.",
-		"Bounding the reward variance as every binary reward does costs Theorem 2 more than a tenth of its eta.",
+		"Bounding the reward variance as every binary reward does leaves Theorem 2's eta within a tenth at four rounds for some Pareto shapes, and costs more than a tenth of it for heavier tails.",
 	},
 	{
 		"3.pareto-success", "",
