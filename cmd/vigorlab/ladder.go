@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/report"
@@ -111,7 +112,7 @@ func (l *ladder) text(t *output.Text) {
 	for _, line := range report.Summary(l.Report) {
 		t.Note("", line)
 	}
-	t.Note("", "estimate is what the method in --format json gives, reference what the claim says or allows; rewards are in {-1, +1}.")
+	t.Note("", "estimate is what the method in --format json gives, ± its standard error where it is Monte Carlo; reference is what the claim says or allows; rewards are in {-1, +1}.")
 }
 
 func (l *ladder) rungText(t *output.Text, rung int) {
@@ -129,18 +130,19 @@ func (l *ladder) rungText(t *output.Text, rung int) {
 			checks++
 		}
 	}
-	verdicts := 0
+	verdicts, estimates := len("verdict"), len("estimate")
 	for _, r := range shown {
 		verdicts = max(verdicts, len(verdictText(r)))
+		estimates = max(estimates, utf8.RuneCountInString(estimateText(r)))
 	}
-	const numbers = 2 * (2 + 9)
-	claimWidth := output.Width - max(verdicts, len("verdict")) - 2 - numbers
+	const reference = 9
+	claimWidth := output.Width - verdicts - 2 - 2 - estimates - 2 - reference
 	g := output.Grid{Head: []string{"verdict", "claim", "estimate", "reference"}, Left: 1}
 	for _, r := range shown {
 		for i, line := range output.Wrap(r.Claim, claimWidth) {
 			row := []string{"", line, "", ""}
 			if i == 0 {
-				row = []string{t.Paint(verdictColour(r), verdictText(r)), line, output.Number(r.Estimate), output.Number(r.Reference)}
+				row = []string{t.Paint(verdictColour(r), verdictText(r)), line, estimateText(r), output.Number(r.Reference)}
 			}
 			g.Add(row...)
 		}
@@ -166,6 +168,11 @@ func (l *ladder) predictionsText(t *output.Text) {
 	}
 	t.Grid(g)
 	t.Note("", report.PredictionNote)
+}
+
+// estimateText prints an estimate with its standard error, where it has one.
+func estimateText(r verify.Row) string {
+	return output.Measured(output.Figure{Mean: r.Estimate, SE: r.SE})
 }
 
 // verdictText prints a verdict, that of a failed check of our own apart.

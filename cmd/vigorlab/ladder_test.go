@@ -29,8 +29,8 @@ func TestInterruptTellsAll(t *testing.T) {
 // TestWrongLadderFails: Monte Carlo that contradicts an exact computation is
 // our error, while a published claim that fails is a result.
 func TestWrongLadderFails(t *testing.T) {
-	x, interval := 1.5, [2]float64{1.4, 1.6}
-	claim := verify.Row{ID: "2.a", Rung: 2, Kind: verify.Claim, Claim: "published", Estimate: &x, Verdict: verify.Fails}
+	x, se, interval := 1.5, 0.05, [2]float64{1.4, 1.6}
+	claim := verify.Row{ID: "2.a", Rung: 2, Kind: verify.Claim, Claim: "published", Estimate: &x, SE: &se, Verdict: verify.Fails}
 	check := verify.Row{ID: "2.b", Rung: 2, Kind: verify.Check, Claim: "own", Estimate: &x, Interval: &interval, Verdict: verify.Fails}
 	l := &ladder{Report: &verify.Report{Sections: []verify.Section{{Study: "2.x", Rows: []verify.Row{claim}}}}}
 	if err := l.wrong(); err != nil {
@@ -48,7 +48,7 @@ func TestWrongLadderFails(t *testing.T) {
 	}
 	text := &output.Text{Colour: true}
 	l.text(text)
-	if !strings.Contains(string(text.Bytes()), "\x1b[31mOUR ERROR\x1b[0m") || !strings.Contains(string(text.Bytes()), "0 of 1 checks") {
+	if !strings.Contains(string(text.Bytes()), "\x1b[31mOUR ERROR\x1b[0m") || !strings.Contains(string(text.Bytes()), "0 of 1 checks") || !strings.Contains(string(text.Bytes()), "1.500 ± 0.050") {
 		t.Errorf("the table hides the error:\n%s", text.Bytes())
 	}
 	row := l.rows()[1]
