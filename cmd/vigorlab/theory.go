@@ -364,7 +364,7 @@ func (p *prediction) text(t *output.Text) {
 func (p *prediction) etaGrid() output.Grid {
 	g := output.Grid{Head: []string{"", "eta"}}
 	for _, s := range p.Speedup {
-		g.Head = append(g.Head, "speedup eta^"+s.Exponent.Name)
+		g.Head = append(g.Head, "speedup eta^("+s.Exponent.Name+")")
 	}
 	for i, n := range etaNumbers(p.Eta) {
 		row := []string{etaWords[i], output.Number(value(n.number))}
