@@ -33,7 +33,8 @@ func newVerify(a *app) *cobra.Command {
 		Use:   "verify [--quick] [--only ID,...] [--table FILE ...]",
 		Short: "Climb the ladder of claims: what holds, what fails, what cannot be tested here",
 		Long: `verify checks every claim of the theory against exact computations, simulation,
-enumeration and recorded outcomes, rung by rung. A published claim that fails is
+enumeration and recorded outcomes, rung by rung. A claim holds, holds within d
+(it is off by d, at most 10 % of what it claims), fails, or cannot be tested. A published claim that fails is
 a result; a check of vigorlab's own code that fails is an error of vigorlab, and
 the exit code is 1. With --out it writes a figure and a table a rung and
 report.md, and goes on where an interrupted run stopped.`,

@@ -19,7 +19,7 @@ type Verdict string
 // The verdicts of the ladder.
 const (
 	Holds       Verdict = "holds"
-	HoldsWithin Verdict = "holds within d" // d is in the note
+	HoldsWithin Verdict = "holds within d" // d is in the note, Report.Within at most
 	Fails       Verdict = "fails"
 	Untestable  Verdict = "cannot be tested here"
 )
@@ -91,6 +91,7 @@ type Report struct {
 	Seed     uint64    `json:"seed"`
 	Level    float64   `json:"level"`  // of the family of Monte Carlo comparisons
 	Family   int       `json:"family"` // comparisons of the whole ladder, selected or not
+	Within   float64   `json:"within"` // the largest d of HoldsWithin, relative to the reference
 	Sections []Section `json:"sections"`
 }
 
@@ -164,7 +165,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Quick: cfg.Quick, Seed: cfg.Seed, Level: familyLevel}
+	r := &Report{Quick: cfg.Quick, Seed: cfg.Seed, Level: familyLevel, Within: closeBy}
 	for _, s := range studies {
 		r.Family += s.comparisons
 	}
@@ -246,7 +247,7 @@ func choose(studies []study, only []string) ([]study, error) {
 func notBuilt(rungs ...int) []study {
 	claims := map[int][2]string{
 		5: {"training time goes like the reward variance to the power -1/3 (theory.md, 4.1, 4.2)", "needs exact flows and sampled training, which are not built yet"},
-		6: {"eta to the power 1/3 predicts rollouts to target (theory.md, 4.4, 4.6)", "needs training runs, which are not built yet"},
+		6: {"eta^(1/3) predicts rollouts to target (theory.md, 4.4, 4.6)", "needs training runs, which are not built yet"},
 		8: {"the same strategy code behaves alike on a live model", "needs a served model and its adapter, which are not built yet"},
 	}
 	var s []study

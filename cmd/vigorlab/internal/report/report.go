@@ -58,6 +58,9 @@ func Summary(r *verify.Report) []string {
 	t := count(r.Rows())
 	lines := []string{fmt.Sprintf("Claims: %d hold, %d hold within d, %d fail, %d cannot be tested here.",
 		t.holds, t.within, t.fails, t.untestable)}
+	if t.within > 0 {
+		lines = append(lines, fmt.Sprintf("A claim holds within d where what it claims is off by d, at most %g %% of itself.", 100*r.Within))
+	}
 	switch {
 	case t.wrong > 0:
 		lines = append(lines, fmt.Sprintf("%d of %d checks of vigorlab's own code fail: believe nothing here until they are mended.", t.wrong, t.checks))

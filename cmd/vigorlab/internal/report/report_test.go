@@ -11,7 +11,7 @@ import (
 func number(x float64) *float64 { return &x }
 
 func ladder(rows ...verify.Row) *verify.Report {
-	return &verify.Report{Level: 1e-4, Family: 7, Sections: []verify.Section{{Study: "4.noisy", Rows: rows}}}
+	return &verify.Report{Level: 1e-4, Family: 7, Within: 0.1, Sections: []verify.Section{{Study: "4.noisy", Rows: rows}}}
 }
 
 func TestReportNamesTheWorstFailure(t *testing.T) {
@@ -19,11 +19,13 @@ func TestReportNamesTheWorstFailure(t *testing.T) {
 		verify.Row{ID: "4.noisy.a", Rung: 4, Kind: verify.Claim, Claim: "near", Estimate: number(1), Reference: number(1.5), Verdict: verify.Fails},
 		verify.Row{ID: "4.noisy.b", Rung: 4, Kind: verify.Claim, Claim: "far|off", Estimate: number(1), Reference: number(3), Verdict: verify.Fails},
 		verify.Row{ID: "4.noisy.c", Rung: 4, Kind: verify.Claim, Claim: "fine", Estimate: number(2), Reference: number(2), Verdict: verify.Holds},
+		verify.Row{ID: "4.noisy.e", Rung: 4, Kind: verify.Claim, Claim: "close", Estimate: number(2), Reference: number(2.1), Verdict: verify.HoldsWithin},
 		verify.Row{ID: "4.check.d", Rung: 4, Kind: verify.Check, Claim: "own", Verdict: verify.Holds, Interval: &[2]float64{1, 2}},
 	), "vigorlab verify", map[int][]string{4: {"rung-4-screening"}}))
 	for _, want := range []string{
 		"    vigorlab verify\n",
-		"Claims: 1 hold, 0 hold within d, 2 fail, 0 cannot be tested here.",
+		"Claims: 1 hold, 1 hold within d, 2 fail, 0 cannot be tested here.",
+		"off by d, at most 10 % of itself",
 		"All 1 checks of vigorlab's own code",
 		`Farthest off: "far|off", 1 instead of 3.`,
 		`| fails | far\|off | 1 |  | 3 |`,
