@@ -26,6 +26,21 @@ func TestInterruptTellsAll(t *testing.T) {
 	}
 }
 
+// TestCaption: what a figure shows, kind by kind, each name once.
+func TestCaption(t *testing.T) {
+	got := caption([]verify.Curve{
+		{Kind: verify.MonteCarlo, Setting: verify.Setting{Population: "uniform", Strategy: "vigor:m0=2,rounds=4", Batch: 16, Replicates: 9}},
+		{Kind: verify.MonteCarlo, Setting: verify.Setting{Population: "uniform", Strategy: "fixed:g=8", Batch: 16, Replicates: 9}},
+		{Kind: verify.MeanField, Setting: verify.Setting{Population: "uniform", Strategy: "vigor:m0=2,rounds=T"}},
+		{Kind: verify.Cap},
+	})
+	const want = "Exact mean field, the limit of large batches: vigor:rounds=T on uniform; " +
+		"Monte Carlo with 95 % intervals, 9 batches of B = 16: vigor and fixed:g=8 on uniform."
+	if got != want {
+		t.Errorf("caption %q, want %q", got, want)
+	}
+}
+
 // TestWrongLadderFails: Monte Carlo that contradicts an exact computation is
 // our error, while a published claim that fails is a result.
 func TestWrongLadderFails(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/report"
@@ -11,15 +12,16 @@ import (
 	"vigorlab/theory"
 )
 
-// drawings returns the figures of the ladder and, by rung, their file names
-// without extension.
-func (l *ladder) drawings() ([]drawing, map[int][]string, error) {
+// drawings returns the figures of the ladder and, by rung, their names and
+// captions.
+func (l *ladder) drawings() ([]drawing, map[int][]report.Figure, error) {
 	var g gallery
-	byRung := map[int][]string{}
-	add := func(rung int, name string, draw func() (plots.Figure, error)) {
+	byRung := map[int][]report.Figure{}
+	add := func(rung int, name, caption string, draw func() (plots.Figure, error)) {
 		name = fmt.Sprintf("rung-%d-%s", rung, name)
 		g.add(name, draw)
-		byRung[rung] = append(byRung[rung], name)
+		caption += fmt.Sprintf(" Seed %d, signed coding.", l.Seed)
+		byRung[rung] = append(byRung[rung], report.Figure{Name: name, Caption: caption})
 	}
 	for _, rung := range report.Rungs(l.Rows()) {
 		curves := l.curves(rung)
@@ -28,11 +30,11 @@ func (l *ladder) drawings() ([]drawing, map[int][]string, error) {
 			verify.FigureAllocation, verify.FigureSizes, verify.FigureScreening, verify.FigureReplay,
 		} {
 			if c := curves[kind]; len(c) > 0 {
-				add(rung, kind, func() (plots.Figure, error) { return drawCurves(kind, c) })
+				add(rung, kind, caption(c), func() (plots.Figure, error) { return drawCurves(kind, c) })
 			}
 		}
 		if data := l.comparisonData(rung); len(byRung[rung]) == 0 && len(data.Rows) > 0 {
-			add(rung, "claims", func() (plots.Figure, error) { return plots.Comparison(data) })
+			add(rung, "claims", "Estimates with their 95 % intervals beside their references, estimate / reference in the headings; the tables name populations, batches and methods.", func() (plots.Figure, error) { return plots.Comparison(data) })
 		}
 	}
 	return g.drawings, byRung, g.err
@@ -50,6 +52,48 @@ func (l *ladder) curves(rung int) map[string][]verify.Curve {
 		}
 	}
 	return curves
+}
+
+// caption says of what the curves of a figure were computed, kind by kind.
+func caption(curves []verify.Curve) string {
+	var parts []string
+	for _, kind := range []struct{ name, words string }{
+		{verify.ClosedForm, "closed form"},
+		{verify.Truncated, "closed form for bounded variance (truncated)"},
+		{verify.MeanField, "exact mean field, the limit of large batches"},
+		{verify.MonteCarlo, "exact"},
+	} {
+		var strategies, populations []string
+		words := kind.words
+		for _, c := range curves {
+			if c.Kind != kind.name || c.Population == "" {
+				continue
+			}
+			strategies, populations = append(strategies, shortSpec(c.Strategy)), append(populations, c.Population)
+			switch {
+			case c.Figure == verify.FigureReplay:
+				words = fmt.Sprintf("replay of whole tables, %d times, with 95 %% intervals over samples of prompts", c.Replicates)
+			case c.Replicates > 0:
+				words = fmt.Sprintf("Monte Carlo with 95 %% intervals, %d batches of B = %d", c.Replicates, c.Batch)
+			}
+		}
+		if len(populations) > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %s on %s", words, listed(strategies), listed(populations)))
+		}
+	}
+	text := strings.Join(parts, "; ")
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// listed joins what differs.
+func listed(names []string) string {
+	var different []string
+	for _, name := range names {
+		if !slices.Contains(different, name) {
+			different = append(different, name)
+		}
+	}
+	return strings.Join(different, " and ")
 }
 
 func drawCurves(kind string, curves []verify.Curve) (plots.Figure, error) {
@@ -154,9 +198,23 @@ func (l *ladder) comparisonData(rung int) plots.ComparisonData {
 		}
 		study, label, _ := strings.Cut(strings.TrimPrefix(r.ID, fmt.Sprintf("%d.", rung)), ".")
 		d.Rows = append(d.Rows, plots.ComparisonRow{
-			Group: strings.ReplaceAll(study, "-", " "), Label: label,
+			Group: inWords(r.Rung, study), Label: strings.ReplaceAll(label, "-", " "),
 			Values: []plots.Value{value, {Value: *r.Reference, Low: math.NaN(), High: math.NaN()}},
 		})
 	}
 	return d
+}
+
+// inWords says what estimates and references of a study are, where its name
+// does not.
+func inWords(rung int, study string) string {
+	switch fmt.Sprintf("%d.%s", rung, study) {
+	case "2.closed-form":
+		return "η: order statistics / Theorem 2"
+	case "2.monte-carlo":
+		return "η: Monte Carlo / order statistics"
+	case "2.published-speedup":
+		return "speedup: its cap / published"
+	}
+	return strings.ReplaceAll(study, "-", " ")
 }

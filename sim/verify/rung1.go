@@ -35,7 +35,7 @@ func gradientBounds(ctx context.Context, e *env) (*Section, error) {
 	for _, p := range r.Points {
 		cases.Points = append(cases.Points, Point{X: p.Sigma, Y: p.Norm})
 	}
-	s.Curves = []Curve{cases}
+	s.Curves = Setting{Population: "random softmax policies", Strategy: "grpo:ddof=0,delta=0"}.in(cases)
 	return s, nil
 }
 

@@ -163,13 +163,19 @@ func saturation(context.Context, *env) (*Section, error) {
 	return s, nil
 }
 
+// The populations of figures that vary or list the shape κ.
+var (
+	anyUnbounded = fmt.Sprintf("pareto-variance:shape=κ,min=%v", umin)
+	anyBounded   = anyUnbounded + ",max=1"
+)
+
 // shapeCurves draws eta against the Pareto shape: Theorem 2, bounded variance,
 // and the real selection.
 func shapeCurves(v schedule.Vigor) ([]Curve, error) {
 	const name = "T = 4, α = 1/2, γ = 2"
-	theorem := Curve{Figure: FigureEtaShape, Family: name, Kind: ClosedForm}
-	bounded := Curve{Figure: FigureEtaShape, Family: name, Kind: Truncated}
-	noisy := Curve{Figure: FigureEtaShape, Family: name, Kind: MeanField}
+	theorem := Curve{Figure: FigureEtaShape, Family: name, Kind: ClosedForm, Setting: Setting{Population: anyUnbounded, Strategy: "vigor:select=truth"}}
+	bounded := Curve{Figure: FigureEtaShape, Family: name, Kind: Truncated, Setting: Setting{Population: anyBounded, Strategy: "vigor:select=truth"}}
+	noisy := Curve{Figure: FigureEtaShape, Family: name, Kind: MeanField, Setting: Setting{Population: anyBounded, Strategy: "vigor"}}
 	ceiling := Curve{Figure: FigureEtaShape, Kind: Cap}
 	most, err := theory.CapLawFree(v)
 	if err != nil {

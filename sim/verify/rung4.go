@@ -109,12 +109,22 @@ func meanField(ctx context.Context, e *env) (*Section, error) {
 			s.Rows = append(s.Rows, row)
 		}
 		if population == popBeta13 { // many prompts at either end, and enough between
-			s.Curves = append(s.Curves, outcomeCurves("VIGOR", &large.Strategies[0])...)
-			s.Curves = append(s.Curves, outcomeCurves("fixed, G = 8", &large.Strategies[1])[:2]...)
-			s.Curves = append(s.Curves, meanFieldCurves("VIGOR", p.field, large.Strategies[0].Allocation)...)
+			s.Curves = fieldCurves(population, large, p)
 		}
 	}
 	return s, nil
+}
+
+// fieldCurves draws VIGOR beside fixed groups, and its mean field.
+func fieldCurves(population string, r *sim.Result, p *predicted) []Curve {
+	of := func(o *sim.Outcome) Setting {
+		return Setting{Population: population, Strategy: o.Strategy, Batch: r.Batch, Replicates: r.Replicates}
+	}
+	vigor, fixed := &r.Strategies[0], &r.Strategies[1]
+	curves := of(vigor).in(outcomeCurves("VIGOR", vigor)...)
+	curves = append(curves, of(fixed).in(outcomeCurves("fixed, G = 8", fixed)[:2]...)...)
+	exact := Setting{Population: population, Strategy: vigor.Strategy}
+	return append(curves, exact.in(meanFieldCurves("VIGOR", p.field, vigor.Allocation)...)...)
 }
 
 // extrapolate compares figures of the first strategy at fieldBatch prompts and
@@ -395,11 +405,12 @@ func roundsCurves(ctx context.Context, e *env) (*Section, error) {
 			return nil, err
 		}
 		name := fmt.Sprintf("κ = %v", shape)
+		bounded := Setting{Population: anyBounded, Strategy: "vigor:rounds=T"}
 		curves := []Curve{
-			{Figure: FigureSpeedup, Family: name, Kind: ClosedForm},
-			{Figure: FigureSpeedup, Family: name, Kind: Truncated},
-			{Figure: FigureSpeedup, Family: name, Kind: MeanField},
-			{Figure: FigureSpeedup, Family: name, Kind: MonteCarlo},
+			{Figure: FigureSpeedup, Family: name, Kind: ClosedForm, Setting: Setting{Population: anyUnbounded, Strategy: "vigor:rounds=T,select=truth"}},
+			{Figure: FigureSpeedup, Family: name, Kind: Truncated, Setting: Setting{Population: anyBounded, Strategy: "vigor:rounds=T,select=truth"}},
+			{Figure: FigureSpeedup, Family: name, Kind: MeanField, Setting: bounded},
+			{Figure: FigureSpeedup, Family: name, Kind: MonteCarlo, Setting: bounded},
 		}
 		for rounds := 1; rounds <= most; rounds++ {
 			v := vigor(func(v *schedule.Vigor) { v.Rounds = rounds })
@@ -423,6 +434,7 @@ func roundsCurves(ctx context.Context, e *env) (*Section, error) {
 				if err != nil {
 					return nil, err
 				}
+				curves[3].Batch, curves[3].Replicates = r.Batch, r.Replicates
 				eta := r.Strategies[0].Eta
 				low, high := eta.Interval95()
 				curves[3].Points = append(curves[3].Points, Point{

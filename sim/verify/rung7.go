@@ -132,7 +132,8 @@ func (e *env) replayTable(ctx context.Context, t *table.Table, p *predicted) ([]
 	}
 	curve := Curve{
 		Figure: FigureReplay, Family: filepath.Base(t.Name), Kind: MonteCarlo,
-		Points: []Point{point},
+		Points:  []Point{point},
+		Setting: Setting{Population: p.Population, Strategy: r.Strategies[0].Strategy, Batch: r.Batch, Replicates: r.Replicates},
 	}
 	return []Row{gain, foretold}, curve, nil
 }

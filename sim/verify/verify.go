@@ -57,6 +57,23 @@ type Curve struct {
 	Family string  `json:"family"` // what the points share: a shape, a strategy, a table
 	Kind   string  `json:"kind"`   // ClosedForm | Truncated | MeanField | MonteCarlo | Cap
 	Points []Point `json:"points"`
+	Setting
+}
+
+// A Setting says what a curve was computed of.
+type Setting struct {
+	Population string `json:"population,omitempty"` // empty for what holds of any
+	Strategy   string `json:"strategy,omitempty"`   // a spec; T stands for the rounds that a figure varies
+	Batch      int    `json:"batch,omitempty"`      // prompts; 0 where exact
+	Replicates int    `json:"replicates,omitempty"` // 0 where exact
+}
+
+// in sets what curves were computed of.
+func (s Setting) in(curves ...Curve) []Curve {
+	for i := range curves {
+		curves[i].Setting = s
+	}
+	return curves
 }
 
 // The kinds of curves.

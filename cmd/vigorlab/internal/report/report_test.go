@@ -21,7 +21,7 @@ func TestReportNamesTheWorstFailure(t *testing.T) {
 		verify.Row{ID: "4.noisy.c", Rung: 4, Kind: verify.Claim, Claim: "fine", Estimate: number(2), Reference: number(2), Verdict: verify.Holds},
 		verify.Row{ID: "4.noisy.e", Rung: 4, Kind: verify.Claim, Claim: "close", Estimate: number(2), Reference: number(2.1), Verdict: verify.HoldsWithin},
 		verify.Row{ID: "4.check.d", Rung: 4, Kind: verify.Check, Claim: "own", Verdict: verify.Holds, Interval: &[2]float64{1, 2}},
-	), "vigorlab verify", map[int][]string{4: {"rung-4-screening"}}))
+	), "vigorlab verify", map[int][]report.Figure{4: {{Name: "rung-4-screening", Caption: "Who is lost."}}}))
 	for _, want := range []string{
 		"    vigorlab verify\n",
 		"Claims: 1 hold, 1 hold within d, 2 fail, 0 cannot be tested here.",
@@ -29,8 +29,10 @@ func TestReportNamesTheWorstFailure(t *testing.T) {
 		"All 1 checks of vigorlab's own code",
 		`Farthest off: "far|off", 1 instead of 3.`,
 		`| fails | far\|off | 1 |  | 3 |`,
-		"| holds (own check) | own | - | [1, 2] | - |",
-		"![rung 4 screening](figures/rung-4-screening.png)",
+		"## Appendix: checks of vigorlab's own code\n\nIntervals are pointwise, at 95 %: the reference of about one check in twenty",
+		"of all 7 Monte Carlo comparisons together, at level 0.0001.\n\n### Rung 4: ",
+		"| holds | own | - | [1, 2] | - |",
+		"![rung 4 screening](figures/rung-4-screening.png)\n\n*Who is lost.*\n",
 		"## What not to conclude", "## What rollouts leave out", "Length.", "Latency.",
 	} {
 		if !strings.Contains(text, want) {
@@ -46,6 +48,24 @@ func TestReportOfFailedChecksConcludesNothing(t *testing.T) {
 	}
 	if s := strings.Join(report.Summary(r), " "); !strings.Contains(s, "1 of 1 checks of vigorlab's own code fail") {
 		t.Errorf("Summary = %s", s)
+	}
+}
+
+// TestReportSaysARepeatedNoteOnce, and claims before checks.
+func TestReportSaysARepeatedNoteOnce(t *testing.T) {
+	row := func(claim, kind, note string) verify.Row {
+		return verify.Row{Rung: 1, Kind: kind, Claim: claim, Verdict: verify.Holds, Note: note}
+	}
+	text := string(report.Ladder(ladder(row("check", verify.Check, "same"), row("a", verify.Claim, "same"), row("b", verify.Claim, "same"),
+		row("c", verify.Claim, "other"), row("d", verify.Claim, "same")), "", nil))
+	var notes []string
+	for _, line := range strings.Split(text, "\n") {
+		if cells := strings.Split(line, " | "); strings.HasPrefix(line, "| holds") {
+			notes = append(notes, cells[1]+": "+strings.TrimSuffix(cells[len(cells)-1], " |"))
+		}
+	}
+	if got, want := strings.Join(notes, ", "), "a: same, b: as above, c: other, d: same, check: same"; got != want {
+		t.Errorf("rows and notes %q, want %q", got, want)
 	}
 }
 
