@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -105,6 +106,9 @@ func (f *verifyFlags) run(ctx context.Context, a *app) error {
 	}
 	bar.Close()
 	f.warn(a, notes)
+	if f.out != "" && !f.quiet {
+		fmt.Fprintf(a.stderr, "report: %s\n", filepath.Join(f.out, "report.md"))
+	}
 	return errors.Join(l.result().print(a, f.format), l.wrong())
 }
 
