@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -208,13 +209,44 @@ func (f *simulateFlags) checkEmit(p spec.Population) {
 	if p.Variance != nil && p.Law == nil {
 		f.addf("--emit-table: --population %s has no rewards to write", p.Spec)
 	}
-	if _, err := os.Stat(f.emitTable); err == nil && !f.force {
-		f.addf("--emit-table %s exists", f.emitTable)
-		f.hint("name another file, or replace this one with --force")
-	}
+	f.checkTarget()
 	if f.out != "" && inside(f.emitTable, f.out) {
 		f.addf("--emit-table %s lies in the run directory --out %s, want another place", f.emitTable, f.out)
 	}
+}
+
+// checkTarget follows --emit-table to the file that it will write or replace: a
+// link stays a link. What is no regular file is never replaced.
+func (f *simulateFlags) checkTarget() {
+	if _, err := os.Lstat(f.emitTable); err != nil {
+		return // nothing is there, or canEmit says why nobody knows
+	}
+	target, err := filepath.EvalSymlinks(f.emitTable)
+	if err != nil {
+		f.add("--emit-table", err)
+		f.hint("name another file")
+		return
+	}
+	info, err := os.Stat(target)
+	switch {
+	case err != nil:
+		f.add("--emit-table", err)
+	case !info.Mode().IsRegular():
+		f.addf("--emit-table %s is %s, want a file", f.emitTable, kind(info.Mode()))
+	case !f.force:
+		f.addf("--emit-table %s exists", f.emitTable)
+		f.hint("name another file, or replace this one with --force")
+	default:
+		f.emitTable = target
+	}
+}
+
+// kind says in words what is no regular file.
+func kind(m fs.FileMode) string {
+	if m.IsDir() {
+		return "a directory"
+	}
+	return "a device, pipe or socket"
 }
 
 // inside reports whether a file would lie in a directory or below it.
