@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -171,24 +172,42 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: interrupt DIR|PIPE ARG...")
 	}
-	cmd := exec.Command("vigorlab", args[1:]...)
-	cmd.Dir = ts.MkAbs(".")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	ts.Check(cmd.Start())
+	cmd := start(ts, nil, args[1:])
 	if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 		defer waitForReader(ts, args[0]).Close()
 	} else {
-		waitForRun(ts, args[0])
+		waitForRun(ts, args[0], "running")
+		time.Sleep(100 * time.Millisecond) // into the computation
 	}
+	endBySignal(ts, cmd)
+}
+
+// start starts vigorlab with the given standard output.
+func start(ts *testscript.TestScript, stdout *os.File, args []string) *exec.Cmd {
+	if signal.Ignored(os.Interrupt) { // as in the background of a shell, which the program would inherit
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
+	cmd := exec.Command("vigorlab", args...)
+	cmd.Dir, cmd.Stderr = ts.MkAbs("."), new(bytes.Buffer)
+	if stdout != nil {
+		cmd.Stdout = stdout
+	}
+	ts.Check(cmd.Start())
+	return cmd
+}
+
+// endBySignal sends SIGINT and checks that the program ends within a second
+// with exit code 130.
+func endBySignal(ts *testscript.TestScript, cmd *exec.Cmd) {
 	sent := time.Now()
 	ts.Check(cmd.Process.Signal(syscall.SIGINT))
+	defer time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() }).Stop() // it has ended, or Wait says so
 	code := codeOf(ts, cmd.Wait())
 	if elapsed := time.Since(sent); elapsed > time.Second {
 		ts.Fatalf("ended %v after the interrupt, want at most a second", elapsed)
 	}
 	if code != exitInterrupted {
-		ts.Fatalf("exit code %d, want %d; standard error: %s", code, exitInterrupted, &stderr)
+		ts.Fatalf("exit code %d, want %d; standard error: %s", code, exitInterrupted, cmd.Stderr)
 	}
 }
 
@@ -203,29 +222,28 @@ func waitForReader(ts *testscript.TestScript, name string) *os.File {
 	return nil
 }
 
-// waitForRun waits until the run.json of a running run stands in dir or in a
-// temporary directory that will become it.
-func waitForRun(ts *testscript.TestScript, dir string) {
+// waitForRun waits until the run.json of a run of the given status stands in
+// dir or in a temporary directory that will become it.
+func waitForRun(ts *testscript.TestScript, dir, status string) {
 	pattern := []string{
 		filepath.Join(ts.MkAbs(dir), "run.json"),
 		filepath.Join(filepath.Dir(ts.MkAbs(dir)), "."+filepath.Base(dir)+".tmp-*", "run.json"),
 	}
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		for _, p := range pattern {
-			if running(p) {
-				time.Sleep(100 * time.Millisecond) // into the computation
+			if hasStatus(p, status) {
 				return
 			}
 		}
 	}
-	ts.Fatalf("no run began in %s", dir)
+	ts.Fatalf("no run in %s is %s", dir, status)
 }
 
-func running(pattern string) bool {
+func hasStatus(pattern, status string) bool {
 	found, _ := filepath.Glob(pattern) // of a sound pattern
 	return slices.ContainsFunc(found, func(path string) bool {
 		content, err := os.ReadFile(path)
-		return err == nil && bytes.Contains(content, []byte(`"status": "running"`))
+		return err == nil && bytes.Contains(content, []byte(`"status": "`+status+`"`))
 	})
 }
 
