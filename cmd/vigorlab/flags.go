@@ -45,7 +45,19 @@ func (f *interruptible) Read(p []byte) (int, error) {
 	return copy(p, content), err
 }
 
-// stopped is a writer that ctx ends.
+// awaited is a writer that ctx ends at once, even while it waits for a reader.
+type awaited struct {
+	ctx context.Context
+	io.Writer
+}
+
+// Write writes a copy: after an interrupt it may still go on.
+func (w awaited) Write(p []byte) (int, error) {
+	own := slices.Clone(p)
+	return await(w.ctx, func() (int, error) { return w.Writer.Write(own) })
+}
+
+// stopped is a writer that ctx ends between two writes.
 type stopped struct {
 	ctx context.Context
 	io.Writer

@@ -33,7 +33,7 @@ func (r result[R]) print(a *app, format string) error {
 	case formatCSV:
 		content, err = r.csv()
 	default:
-		t := &output.Text{Colour: output.Coloured(a.stdout)}
+		t := &output.Text{Colour: a.colour}
 		r.text(t)
 		content = t.Bytes()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/distributions/spec"
 )
 
@@ -15,12 +16,16 @@ import (
 type app struct {
 	args   []string
 	stdout io.Writer
+	colour bool // stdout understands it
 	stderr io.Writer
 }
 
-// execute runs one command line and returns the exit code.
+// execute runs one command line and returns the exit code. The end of ctx also
+// ends writing to stdout.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(&app{args, stdout, stderr})
+	colour := output.Coloured(stdout)
+	stdout = awaited{ctx, stdout}
+	root := newRoot(&app{args, stdout, colour, stderr})
 	root.SetArgs(args)
 	if err := unknownCommand(root, args); err != nil {
 		return exitCode(stderr, err)

@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 			"exits":     exits,
 			"refused":   refused,
 			"interrupt": interrupt,
+			"blocked":   blocked,
 			"smalldisk": smallDisk,
 			"full":      full,
 		},
@@ -179,6 +180,29 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 		waitForRun(ts, args[0], "running")
 		time.Sleep(100 * time.Millisecond) // into the computation
 	}
+	endBySignal(ts, cmd)
+}
+
+// blocked starts vigorlab with a standard output that nobody reads and is full,
+// waits until its run directory is complete, sends SIGINT, and checks that the
+// program ends within a second with exit code 130.
+//
+//	blocked DIR ARG...
+func blocked(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: blocked DIR ARG...")
+	}
+	r, w, err := os.Pipe()
+	ts.Check(err)
+	defer r.Close()
+	defer w.Close()
+	ts.Check(w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)))
+	if _, err := w.Write(make([]byte, 10<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		ts.Fatalf("a pipe took 10 MiB: %v", err)
+	}
+	cmd := start(ts, w, args[1:])
+	waitForRun(ts, args[0], "complete")
+	time.Sleep(100 * time.Millisecond) // into printing
 	endBySignal(ts, cmd)
 }
 
