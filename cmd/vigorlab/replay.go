@@ -102,7 +102,9 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 		if size == 0 {
 			size = len(t.Rows)
 		}
-		f.startable(strategies, size)
+		if err := f.startable(ctx, strategies, size); err != nil {
+			return err
+		}
 	}
 	if err := f.err(); err != nil {
 		return err

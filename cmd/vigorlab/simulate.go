@@ -113,7 +113,9 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 		f.strategySpecs = []string{"vigor:select=truth", "fixed:g=8"} // all that such a law allows
 	}
 	strategies := f.parseStrategies(ctx)
-	f.startable(strategies, f.batch)
+	if err := f.startable(ctx, strategies, f.batch); err != nil {
+		return err
+	}
 	f.checkEmit(population)
 	if err := f.err(); err != nil {
 		return err

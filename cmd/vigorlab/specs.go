@@ -71,18 +71,23 @@ func makers(strategies []strategy.Strategy) []sim.NewStrategy {
 	return m
 }
 
-// startable records a fault for every strategy that cannot run on a batch.
-func (c *common) startable(strategies []strategy.Strategy, batch int) {
+// startable records a fault for every strategy that cannot run on a batch. It
+// returns ctx's error alone: starting on a large batch takes seconds.
+func (c *common) startable(ctx context.Context, strategies []strategy.Strategy, batch int) error {
 	for _, s := range strategies {
-		err := s.Start(batch)
+		fault, err := await(ctx, func() (error, error) { return s.Start(batch), nil })
+		if err != nil {
+			return err
+		}
 		if k := s.Capabilities(); k.History || k.PicksPrompts {
-			err = sim.ErrManySteps
+			fault = sim.ErrManySteps
 			c.hint("compare runs many steps over a prompt set: see vigorlab compare --help")
 		}
-		if err != nil {
-			c.add("--strategy "+s.Spec(), err)
+		if fault != nil {
+			c.add("--strategy "+s.Spec(), fault)
 		}
 	}
+	return nil
 }
 
 // singlePrompts says which strategies are left with one prompt before their
