@@ -229,6 +229,7 @@ func newWorker(cfg *Config, newSource NewSource, strategies []NewStrategy) (*wor
 	if err != nil {
 		return nil, err
 	}
+	w.truth = newTruth(w.batch)
 	if l, ok := src.(rollout.LengthSource); ok && l.MeanTokens() != nil {
 		w.lengths = l
 	}

@@ -52,12 +52,17 @@ type arm struct {
 // A cutCount counts prompts at one cut.
 type cutCount struct{ active, frontierActive, dropped, frontierDropped float64 }
 
-// newArm returns an arm for batches of the given size.
+// newArm returns an arm for batches of the given size. What a large batch needs
+// is allocated at once: slices that grow are copied, and neither a garbage
+// collection nor an interrupt gets through meanwhile.
 func newArm(s strategy.Strategy, batch int, lengths bool, cfg *Config) *arm {
 	a := &arm{spender: newSpender(s, lengths), byPrompt: cfg.Aggregate == AggregatePrompt}
 	a.batch.N, a.batch.S = make([]int, batch), make([]int, batch)
+	a.ask = make([]rollout.Request, 0, batch)
+	a.first, a.got, a.last = make([]int, 0, batch), make([]int, 0, batch), make([]int, 0, batch)
 	if lengths {
 		a.batch.Tokens = make([]int, batch)
+		a.tokens = make([]int, 0, batch)
 	}
 	return a
 }
@@ -72,6 +77,11 @@ type truth struct {
 	tokens   []float64 // mean tokens a rollout, nil where lengths are unknown
 	sumU     float64
 	bins     [allocationBins]int // prompts by p
+}
+
+// newTruth returns what holds the truth of batches of the given size.
+func newTruth(batch int) truth {
+	return truth{u: make([]float64, 0, batch), frontier: make([]int, 0, batch), bin: make([]int, 0, batch)}
 }
 
 // run lets the strategy spend its rollouts on the source's batch, which key
