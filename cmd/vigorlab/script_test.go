@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"refused":   refused,
 			"interrupt": interrupt,
 			"blocked":   blocked,
+			"taken":     taken,
 			"smalldisk": smallDisk,
 			"full":      full,
 		},
@@ -204,6 +205,23 @@ func blocked(ts *testscript.TestScript, _ bool, args []string) {
 	waitForRun(ts, args[0], "complete")
 	time.Sleep(100 * time.Millisecond) // into printing
 	endBySignal(ts, cmd)
+}
+
+// taken starts vigorlab, puts a file where its run directory will be once that
+// is being written, and checks that the program ends with exit code 2.
+//
+//	taken DIR ARG...
+func taken(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: taken DIR ARG...")
+	}
+	cmd := start(ts, nil, args[1:])
+	waitForRun(ts, args[0], "running")
+	ts.Check(os.Mkdir(ts.MkAbs(args[0]), 0o777))
+	ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), "thesis.tex"), nil, 0o666))
+	if code := codeOf(ts, cmd.Wait()); code != exitUsage {
+		ts.Fatalf("exit code %d, want %d; standard error: %s", code, exitUsage, cmd.Stderr)
+	}
 }
 
 // start starts vigorlab with the given standard output.

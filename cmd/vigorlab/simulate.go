@@ -72,6 +72,7 @@ type simulateFlags struct {
 	populationSpecs []string
 	batch           int
 	emitTable       string
+	emitted         bool // a table stands where none stood before
 }
 
 func newSimulate(a *app) *cobra.Command {
@@ -151,14 +152,13 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 		if err != nil {
 			return f.input(err, "--population "+population.Spec)
 		}
-		if err := f.emit(ctx, population, strategies); err != nil {
+		if notes, err = saveRun(ctx, d, c.result, c.drawings); err != nil {
 			return err
 		}
-		notes, err = saveRun(ctx, d, c.result, c.drawings)
-		return err
+		return f.emit(ctx, population, strategies) // last: a run that fails leaves none
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, f.takeBack())
 	}
 	f.warn(a, notes)
 	return c.result().print(a, f.format)
@@ -308,10 +308,21 @@ func (f *simulateFlags) emit(ctx context.Context, p spec.Population, strategies 
 		}
 		t.Rows = append(t.Rows, row)
 	}
+	_, none := os.Lstat(f.emitTable)
 	if err := rundir.WriteFile(f.emitTable, func(w io.Writer) error { return t.Write(stopped{ctx, w}) }); err != nil {
 		return fmt.Errorf("--emit-table: %w", err)
 	}
+	f.emitted = errors.Is(none, fs.ErrNotExist)
 	return nil
+}
+
+// takeBack removes the table of a run that could not be completed, so that the
+// same command can be given again. One that replaced another stays.
+func (f *simulateFlags) takeBack() error {
+	if !f.emitted {
+		return nil
+	}
+	return os.Remove(f.emitTable)
 }
 
 // addExact puts the exact eta beside those that may not be trusted, where it
