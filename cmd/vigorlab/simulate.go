@@ -251,18 +251,26 @@ func kind(m fs.FileMode) string {
 	return "a device, pipe or socket"
 }
 
-// inside reports whether a file would lie in a directory or below it.
+// inside reports whether a file would lie in a directory or below it, whatever
+// links lead there.
 func inside(file, dir string) bool {
-	at, err := filepath.Abs(file)
-	if err != nil {
-		return false
-	}
-	root, err := filepath.Abs(dir)
-	if err != nil {
-		return false
-	}
-	name, err := filepath.Rel(root, at)
+	name, err := filepath.Rel(followed(dir), followed(file))
 	return err == nil && filepath.IsLocal(name)
+}
+
+// followed returns an absolute path without links, as far as it exists.
+func followed(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return path // the working directory is gone: nothing can be opened
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	if parent := filepath.Dir(path); parent != path {
+		return filepath.Join(followed(parent), filepath.Base(path))
+	}
+	return path
 }
 
 // canEmit fails where the table of --emit-table cannot be written, before
