@@ -214,6 +214,8 @@ func (f *simulateFlags) checkEmit(p spec.Population) {
 	f.checkTarget()
 	if f.out != "" && inside(f.emitTable, f.out) {
 		f.addf("--emit-table %s lies in the run directory --out %s, want another place", f.emitTable, f.out)
+	} else if f.out != "" && inside(f.out, f.emitTable) {
+		f.addf("--out %s lies in --emit-table %s, want a file there", f.out, f.emitTable)
 	}
 }
 
@@ -279,11 +281,8 @@ func (f *simulateFlags) canEmit() error {
 	if f.emitTable == "" {
 		return nil
 	}
-	dir := filepath.Dir(f.emitTable)
-	if info, err := os.Stat(dir); err != nil {
+	if err := rundir.CanWrite(f.emitTable); err != nil {
 		return fmt.Errorf("--emit-table: %w", err)
-	} else if !info.IsDir() {
-		return fmt.Errorf("--emit-table: %s is not a directory", dir)
 	}
 	return nil
 }

@@ -538,3 +538,17 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	}
 	return os.Rename(f.Name(), path)
 }
+
+// CanWrite reports why WriteFile could not create a file beside path. It leaves
+// nothing there.
+func CanWrite(path string) error {
+	f, err := os.OpenFile(temporaryName(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		return &fs.PathError{Op: "write", Path: path, Err: cause.Err} // not the temporary name
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
