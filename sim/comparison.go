@@ -191,16 +191,7 @@ func (t *stepsTally) comparison(cfg *StepsConfig) *Comparison {
 
 // figure estimates a product.
 func (t *stepsTally) figure(p product) Estimate {
-	if !t.exists(p) {
-		return Estimate{Reason: p.reason}
-	}
 	return t.joint.product(p.scale, p.reason, p.terms...)
-}
-
-// exists reports whether no denominator is 0, those that cancel included: a
-// strategy that is its own reference has no figure where the reference has none.
-func (t *stepsTally) exists(p product) bool {
-	return !slices.ContainsFunc(p.terms, func(f term) bool { return f.power < 0 && t.joint.mean[f.i] == 0 })
 }
 
 // at returns the place of a total of strategy k in the joint vector.
@@ -378,7 +369,7 @@ func (t *stepsTally) rank(c *Comparison, level float64) {
 // slopes returns the value of a figure and its slopes in the means; one that
 // does not exist is 0.
 func (t *stepsTally) slopes(p product) (float64, []slope) {
-	if !t.exists(p) {
+	if !t.joint.exists(p.terms) {
 		return 0, nil
 	}
 	return t.joint.gradient(p)

@@ -79,16 +79,22 @@ type term struct {
 // from, below which it is a rounding error of a variance that is 0.
 const rounding = 1e-12
 
+// exists reports whether no denominator is 0, those that cancel included: a
+// strategy that is its own reference has no figure where the reference has none.
+func (m *moments) exists(terms []term) bool {
+	return !slices.ContainsFunc(terms, func(t term) bool { return t.power < 0 && m.mean[t.i] == 0 })
+}
+
 // product estimates scale times the product of the terms, with its standard
 // error by the delta method. Where a denominator is 0 the figure does not
 // exist, for the given reason; with fewer than two replicates its error is NaN.
 func (m *moments) product(scale float64, reason string, terms ...term) Estimate {
+	if !m.exists(terms) {
+		return Estimate{Reason: reason}
+	}
 	terms = collect(terms)
 	value := scale
 	for _, t := range terms {
-		if m.mean[t.i] == 0 && t.power < 0 {
-			return Estimate{Reason: reason}
-		}
 		value *= math.Pow(m.mean[t.i], t.power)
 	}
 	if m.n < 2 {
