@@ -133,30 +133,37 @@ func (s keyTable) Resample(key stream.Key) {
 }
 
 // TestBootstrapStreams: every sample of prompts and every batch of every sample
-// has a stream of its own, apart from those of the run.
+// has a stream of its own, apart from those of the run, and a sample has no more
+// batches than the run.
 func TestBootstrapStreams(t *testing.T) {
 	tab := &table.Table{Name: "t", Rows: []table.Row{{PromptID: "a", N: 4, S: 1}, {PromptID: "b", N: 4, S: 2}}}
-	var keys []stream.Key
-	src := func() (rollout.TruthSource, error) {
-		inner, err := source.NewTable(tab, source.DrawReplacement, 0)
-		return keyTable{inner, &keys}, err
-	}
-	cfg := config("t", 5)
-	cfg.Workers = 1
-	r := run(t, cfg, src, "fixed:g=2")
-	if err := Bootstrap(context.Background(), cfg, BootstrapConfig{3, 4, 0.9}, src, parseAll("fixed:g=2"), r); err != nil {
-		t.Fatal(err)
-	}
-	// The run's 5 batches; of 3 samples each its own stream and, since ten passes
-	// are more than the run, 5 batches. The key 0 asks for the size alone.
-	const want = 5 + 3*(1+5)
-	keys = slices.DeleteFunc(keys, func(k stream.Key) bool { return k == 0 })
-	if len(keys) != want {
-		t.Fatalf("%d streams, want %d", len(keys), want)
-	}
-	slices.Sort(keys)
-	if len(slices.Compact(keys)) != want {
-		t.Error("two batches or samples share a stream")
+	for _, c := range []struct{ replicates, asked, batches int }{
+		{5, 4, 5},    // ten passes are more than the run
+		{30, 20, 20}, // and fewer than is asked
+		{2, 50, 2},
+	} {
+		var keys []stream.Key
+		src := func() (rollout.TruthSource, error) {
+			inner, err := source.NewTable(tab, source.DrawReplacement, 0)
+			return keyTable{inner, &keys}, err
+		}
+		cfg := config("t", c.replicates)
+		cfg.Workers = 1
+		r := run(t, cfg, src, "fixed:g=2")
+		if err := Bootstrap(context.Background(), cfg, BootstrapConfig{3, c.asked, 0.9}, src, parseAll("fixed:g=2"), r); err != nil {
+			t.Fatal(err)
+		}
+		// The run's batches; of 3 samples each its own stream and its batches. The
+		// key 0 asks for the size alone.
+		want := c.replicates + 3*(1+c.batches)
+		keys = slices.DeleteFunc(keys, func(k stream.Key) bool { return k == 0 })
+		if len(keys) != want {
+			t.Fatalf("%+v: %d streams, want %d", c, len(keys), want)
+		}
+		slices.Sort(keys)
+		if len(slices.Compact(keys)) != want {
+			t.Errorf("%+v: two batches or samples share a stream", c)
+		}
 	}
 }
 

@@ -22,19 +22,21 @@ import (
 
 type replayFlags struct {
 	comparing
-	tables []string
-	draw   string
-	batch  int // 0 stands for all
+	tables    []string
+	draw      string
+	batch     int // 0 stands for all
+	resamples int
 }
 
 func newReplay(a *app) *cobra.Command {
-	f := &replayFlags{}
+	f := &replayFlags{resamples: sim.DefaultBootstrap().Resamples}
 	cmd := &cobra.Command{
 		Use:   "replay --table FILE [--strategy SPEC ...]",
 		Short: "Compare strategies on recorded outcomes of a real model",
 		Long: `replay lets every strategy spend its rollouts on the prompts of a recorded table,
 a CSV file with the columns prompt_id, n and successes. Beside the standard error
-over batches each figure has an interval over other samples of prompts.
+over batches each figure has an interval over other samples of prompts, which
+costs up to --resamples times the replay itself.
 
 The interval does not cover that the true success probabilities are unknown. The
 recorded shares s/n differ more than these, so that gains come out too large with
@@ -56,9 +58,13 @@ The two need not have the truth between them; only more rollouts a prompt help.`
 	f.choice(flags, &f.draw, "draw", source.Draws(), "`HOW` rollouts are drawn: from s/n, from the record itself, or from p ~ Beta(s+1/2, n-s+1/2)")
 	flags.Var(&batchFlag{&f.batch, &f.faults}, "batch", "`B` prompts a batch, drawn without replacement, or all")
 	f.registerComparing(cmd)
+	f.whole(flags, &f.resamples, "resamples", 0, maxResamples, "`N` samples of prompts that the intervals over prompts rest on, 0 for no intervals")
 	f.register(flags)
 	return cmd
 }
+
+// maxResamples bounds the figures of samples by what fits into memory.
+const maxResamples = 1_000_000
 
 // A batchFlag is a whole number >= 1, or all, which is 0.
 type batchFlag struct {
@@ -92,6 +98,9 @@ func (v *batchFlag) Set(text string) error {
 }
 
 func (f *replayFlags) run(ctx context.Context, a *app) error {
+	if f.resamples == 1 {
+		f.addf("--resamples = 1, want 0 or at least 2: a single sample makes no interval")
+	}
 	t, digest := f.table(ctx)
 	strategies := f.parseStrategies(ctx)
 	size := f.batch
@@ -119,6 +128,7 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 		{Key: "replicates", Value: f.replicates},
 		{Key: "aggregate", Value: f.aggregate},
 		{Key: "frontier", Value: f.frontier},
+		{Key: "resamples", Value: f.resamples},
 	})
 	if err != nil {
 		return err
@@ -131,7 +141,7 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 	if f.draw == source.DrawReplacement {
 		c.warnings = append(c.warnings, fewRollouts(t)...)
 	}
-	if len(t.Rows) < 2 {
+	if len(t.Rows) < 2 && f.resamples > 0 {
 		c.warnings = append(c.warnings, fmt.Sprintf("%s has one prompt: there are no other samples of prompts, and no figure has an interval over them", t.Name))
 	}
 	f.warn(a, c.warnings)
@@ -193,6 +203,7 @@ func (f *replayFlags) line(path string, strategies []string) *commandLine {
 	for _, s := range strategies {
 		l.add("strategy", s)
 	}
+	l.add("resamples", f.resamples)
 	f.addTo(l)
 	return l
 }
@@ -226,9 +237,11 @@ func (f *replayFlags) replay(ctx context.Context, a *app, t *table.Table, strate
 	defer bar.Close()
 	cfg := f.config(filepath.Base(t.Name), bar) // where the file lies does not change what is drawn
 	r, err := sim.Run(ctx, cfg, newSource, makers(strategies))
-	if err != nil {
-		return nil, err
+	if err != nil || f.resamples == 0 {
+		return r, err
 	}
 	cfg.Progress = func(done, total int) { bar.Show("samples of prompts", done, total) }
-	return r, sim.Bootstrap(ctx, cfg, sim.DefaultBootstrap(), newSource, makers(strategies), r)
+	bootstrap := sim.DefaultBootstrap()
+	bootstrap.Resamples = f.resamples
+	return r, sim.Bootstrap(ctx, cfg, bootstrap, newSource, makers(strategies), r)
 }

@@ -17,7 +17,7 @@ func TestHeaderReproduces(t *testing.T) {
 		"theory --population spiked-beta:dead=0.3,solved=0.1,a=2,b=6 --batch 31 --frontier 0.5 --strategy vigor:alpha=1/3,gamma=3",
 		"simulate --population mixture:0.3@beta:a=2,b=6+0.7@uniform --replicates 5 --batch 9 --seed 7 --aggregate prompt --frontier 0.5",
 		"simulate --population uniform --replicates 5 --batch 9 --strategy vigor:select=random,ties=index --strategy fixed:g=3 --workers 1",
-		"replay --table outcomes.csv --draw posterior --batch 8 --replicates 5 --seed 3",
+		"replay --table outcomes.csv --draw posterior --batch 8 --replicates 5 --resamples 9 --seed 3",
 		"verify --quick --only 2.published-speedup,2.closed-form --seed 9",
 		"compare --population uniform --table outcomes.csv --strategy vigor --batch 4 --steps 3 --group 4 --replicates 3 --prompts 9 " +
 			"--drift walk:sd=0.1 --aggregate prompt --hard 0.3 --seed 5",
@@ -110,6 +110,9 @@ func TestFlagsReachTheResult(t *testing.T) {
 		{replay, "--frontier 0.2", "strategies", false},
 		{replay, "--aggregate prompt", "strategies", false},
 		{replay, "--draw posterior", "strategies", false},
+		{replay, "--resamples 0", "strategies", false},
+		{replay, "--resamples 20", "strategies", false},
+		{replay, "--resamples 200", "strategies", true},
 		{replay, "--workers 3", "strategies", true},
 		{theory, "--batch 10", "eta", false},
 		{theory, "--frontier 0.2", "screening", false},
