@@ -81,7 +81,7 @@ type Figure struct{ Name, Caption string }
 func Ladder(r *verify.Report, reproduce string, figures map[int][]Figure) []byte {
 	var b bytes.Buffer
 	rows := r.Rows()
-	fmt.Fprintf(&b, "# The ladder of claims\n\n    %s\n\n", reproduce)
+	fmt.Fprintf(&b, "# The ladder of claims\n\n    %s\n\n", strings.ReplaceAll(reproduce, "\n", "\n    ")) // a path may have two lines
 	for _, line := range Summary(r) {
 		fmt.Fprintf(&b, "%s\n", line)
 	}
@@ -284,6 +284,7 @@ func predictions(b *bytes.Buffer, r *verify.Report) {
 	}
 	b.WriteString("\n## Predicted speedups\n\n| population | exponent | perfect | real | cap | progress |\n|---|---|---|---|---|---|\n")
 	for _, row := range rows {
+		row[0] = cell(row[0])
 		fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
 	}
 	fmt.Fprintf(b, "\n%s\n", PredictionNote)

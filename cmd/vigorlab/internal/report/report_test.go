@@ -41,6 +41,18 @@ func TestReportNamesTheWorstFailure(t *testing.T) {
 	}
 }
 
+// TestReportKeepsNamesInPlace: a path may hold what Markdown takes for its own.
+func TestReportKeepsNamesInPlace(t *testing.T) {
+	r := ladder()
+	r.Sections[0].Predictions = []verify.Prediction{{Population: "table:path=a|b\n.csv", Speedups: []verify.SpeedupPrediction{{Exponent: "1/3"}}}}
+	text := string(report.Ladder(r, "vigorlab verify --table 'a|b\n.csv'", nil))
+	for _, want := range []string{"\n    vigorlab verify --table 'a|b\n    .csv'\n", `| table:path=a\|b .csv | 1/3 |`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report has no %q:\n%s", want, text)
+		}
+	}
+}
+
 func TestReportOfFailedChecksConcludesNothing(t *testing.T) {
 	r := ladder(verify.Row{ID: "4.check", Rung: 4, Kind: verify.Check, Claim: "own", Verdict: verify.Fails})
 	if text := string(report.Ladder(r, "", nil)); !strings.Contains(text, "- Nothing, before this is mended: 1 checks") {
