@@ -98,7 +98,7 @@ type Dir struct {
 // ended. An existing path must be empty or an incomplete run of identical
 // specs; force lifts that for any run directory.
 func Create(path string, record Record, force bool) (*Dir, error) {
-	if _, err := check(path, record, force); err != nil {
+	if err := admit(path, record, force); err != nil {
 		return nil, err
 	}
 	path, err := resolve(path)
@@ -129,7 +129,7 @@ func Create(path string, record Record, force bool) (*Dir, error) {
 // an incomplete run of identical specs, whose files stay (resumed is true);
 // with force it clears any run directory first.
 func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err error) {
-	if _, err := check(path, record, force); err != nil {
+	if err := admit(path, record, force); err != nil {
 		return nil, false, err
 	}
 	if path, err = resolve(path); err != nil {
@@ -217,6 +217,24 @@ func begin(r Record) Record {
 }
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// admit returns why a run may not take path over. That another is writing there
+// comes first: it is no run to be replaced.
+func admit(path string, record Record, force bool) error {
+	_, err := check(path, record, force)
+	if err == nil {
+		return nil
+	}
+	lock, held := lockDir(path)
+	var live *ConflictError
+	if errors.As(held, &live) {
+		return held
+	}
+	if held == nil {
+		err = errors.Join(err, lock.Close())
+	}
+	return err
+}
 
 // check says whether a run may take path over, and returns the record of the
 // run that is there.

@@ -273,8 +273,10 @@ func TestOneShotMindsTheLock(t *testing.T) {
 	long, _, err := rundir.Resume(out, record(`{"batch": 4}`), false)
 	must(t, err)
 	for _, force := range []bool{false, true} {
-		_, err := rundir.Create(out, record(`{"batch": 4}`), force)
-		conflict(t, err, "is being written by another run")
+		for _, specs := range []string{`{"batch": 4}`, `{"batch": 5}`} { // others are no reason to replace it
+			_, err := rundir.Create(out, record(specs), force)
+			conflict(t, err, "is being written by another run")
+		}
 	}
 	must(t, long.Complete())
 	must(t, create(t, out, true).Complete())
