@@ -177,7 +177,7 @@ func (f *compareFlags) syntheticWorlds(ctx context.Context) []world {
 			f.addf("--population %s: an unbounded reward variance belongs to no success probability, want max=1 or less", p.Spec)
 			continue
 		}
-		if f.named(worlds, p.Spec) {
+		if f.given(p.Spec, slices.ContainsFunc(worlds, func(w world) bool { return w.name == p.Spec })) {
 			continue
 		}
 		worlds = append(worlds, world{flag: "--population", name: p.Spec, stream: p.Spec, newSet: f.syntheticSet(p)})
@@ -201,7 +201,7 @@ func (f *compareFlags) tableWorlds(ctx context.Context) []world {
 			f.addf("--batch = %d, want a whole number in [1, %d], the prompts of %s", f.cfg.Batch, len(t.Rows), path)
 			continue
 		}
-		if f.named(worlds, path) {
+		if f.given(path, slices.ContainsFunc(worlds, func(w world) bool { return w.digest != "" && followed(w.name) == followed(path) })) {
 			continue
 		}
 		worlds = append(worlds, world{flag: "--table", name: path, stream: digest, digest: digest, newSet: tableSet(t)})
@@ -213,13 +213,12 @@ func tableSet(t *table.Table) sim.NewPromptSet {
 	return func() (rollout.DriftSource, error) { return source.NewTable(t, source.DrawReplacement, 0) }
 }
 
-// named records a fault where one of the worlds has the name already.
-func (f *compareFlags) named(worlds []world, name string) bool {
-	twice := slices.ContainsFunc(worlds, func(w world) bool { return w.name == name })
-	if twice {
+// given records a fault where a population or table has been given before.
+func (f *compareFlags) given(name string, before bool) bool {
+	if before {
 		f.addf("%s is given twice, want each population and table once", name)
 	}
-	return twice
+	return before
 }
 
 // field returns the baselines and the strategies of --strategy; all stands for

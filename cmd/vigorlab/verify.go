@@ -121,7 +121,7 @@ func (f *verifyFlags) readTables(ctx context.Context, cfg *verify.Config) []outp
 			f.add("--table", err)
 			continue
 		}
-		if slices.ContainsFunc(cfg.Tables, func(earlier *table.Table) bool { return earlier.Name == path }) {
+		if slices.ContainsFunc(cfg.Tables, func(earlier *table.Table) bool { return followed(earlier.Name) == followed(path) }) {
 			f.addf("--table %s is given twice, want each table once", path)
 			continue
 		}
@@ -152,7 +152,10 @@ func keepSections(cfg *verify.Config, d *rundir.Dir) {
 	if d == nil {
 		return
 	}
-	name := func(study string) string { return "rungs/" + study + ".json" }
+	name := func(study string) string {
+		const longest = 100 // a study has the name of its table, after a number of its own
+		return "rungs/" + strings.ToValidUTF8(study[:min(len(study), longest)], "") + ".json"
+	}
 	cfg.Save = func(s *verify.Section) error {
 		content, err := output.JSON(s)
 		if err != nil {
