@@ -100,7 +100,7 @@ number of workers.`,
 	flags.StringArrayVar(&f.populationSpecs, "population", nil, "population `SPEC` (see vigorlab populations)")
 	f.whole(flags, &f.batch, "batch", 1, maxBatch, "`B` prompts a batch")
 	f.registerComparing(cmd)
-	flags.Var(&textFlag{&f.emitTable, "emit-table", "a file", &f.faults}, "emit-table", "write the outcomes of one batch under the first strategy to `FILE`, as CSV")
+	flags.Var(&textFlag{&f.emitTable, "emit-table", "a file", &f.faults}, "emit-table", "write the outcomes of one batch under the first strategy to `FILE`, as CSV, once all else is written")
 	f.register(flags)
 	return cmd
 }
