@@ -197,14 +197,26 @@ func blocked(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	defer r.Close()
 	defer w.Close()
-	ts.Check(w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)))
-	if _, err := w.Write(make([]byte, 10<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		ts.Fatalf("a pipe took 10 MiB: %v", err)
-	}
+	fill(ts, w)
 	cmd := start(ts, w, args[1:])
 	waitForRun(ts, args[0], "complete")
 	time.Sleep(100 * time.Millisecond) // into printing
 	endBySignal(ts, cmd)
+}
+
+// fill writes into a pipe, which does not block, until it is full.
+func fill(ts *testscript.TestScript, pipe *os.File) {
+	conn, err := pipe.SyscallConn()
+	ts.Check(err)
+	ts.Check(conn.Write(func(fd uintptr) bool {
+		for err = nil; err == nil || errors.Is(err, syscall.EINTR); {
+			_, err = syscall.Write(int(fd), []byte{0})
+		}
+		return true
+	}))
+	if !errors.Is(err, syscall.EAGAIN) {
+		ts.Fatalf("a pipe cannot be filled: %v", err)
+	}
 }
 
 // taken starts vigorlab, puts a file where its run directory will be once that
