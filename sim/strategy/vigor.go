@@ -66,6 +66,9 @@ func (v *Vigor) Start(batch int) error {
 		v.kept = v.plan.Active(batch)
 	}
 	v.active = v.active[:0]
+	if cap(v.active) < batch { // growing step by step would copy hundreds of megabytes
+		v.active = make([]int, 0, batch)
+	}
 	for x := range batch {
 		v.active = append(v.active, x)
 	}
