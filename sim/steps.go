@@ -40,13 +40,13 @@ type StepsConfig struct {
 	Progress func(done, total int)
 }
 
-// DefaultSteps returns the defaults of compare: batches of 64 groups of 8, 16
+// DefaultSteps returns the defaults of compare: batches of 64 groups of 8, 32
 // steps, 64 replicates, no drift, hard prompts up to p = 0.2, ranks at level
 // 0.05, and embeddings of four numbers with a noise of 0.3 in psi, whose whole
 // range is 1.57.
 func DefaultSteps() StepsConfig {
 	return StepsConfig{
-		Seed: 1, Batch: 64, Group: 8, Steps: 16, Replicates: 64, Workers: runtime.GOMAXPROCS(0),
+		Seed: 1, Batch: 64, Group: 8, Steps: 32, Replicates: 64, Workers: runtime.GOMAXPROCS(0),
 		Aggregate: AggregateRollout, Hard: 0.2, Level: 0.05, Embeddings: 4, Noise: 0.3,
 	}
 }

@@ -25,7 +25,7 @@ type compareFlags struct {
 	tables          []string
 	strategySpecs   []string
 	drift           string
-	prompts         int // 0 stands for four batches, or the whole table
+	prompts         int // 0 stands for batchesASet batches; a table is a set of its own
 	quick           bool
 	cfg             sim.StepsConfig
 }
@@ -44,6 +44,11 @@ var defaultPopulations = []string{
 	"beta:a=0.36,b=0.68",
 	"spiked-beta:dead=0.2,solved=0.1,a=0.6,b=0.9",
 }
+
+// batchesASet is the number of batches in a synthetic prompt set where --prompts
+// is not given: room for methods that look at three batches a step, and an
+// epoch short enough for histories to tell.
+const batchesASet = 8
 
 // The replicates of compare, and of compare --quick.
 const (
@@ -64,8 +69,8 @@ ledger, and figures count what a generated rollout buys. Beside the strategies
 stand the fair baselines: fixed groups of G, and the same rollouts on more
 prompts in smaller groups or on fewer in larger ones. Strategies that paired
 differences cannot tell apart share their ranks.`,
-		Example: `  # the whole field on the default populations
-  vigorlab compare --strategy all --quick --out field
+		Example: `  # the whole field on prompts like those of a GRPO run; without --population, on seven kinds of prompts
+  vigorlab compare --population beta:a=0.36,b=0.68 --strategy all --quick --out field
 
   # three methods on prompts like mine, which move while they are trained on
   vigorlab compare --population beta:a=0.36,b=0.68 --strategy vigor --strategy dapo:n=8 --strategy knapsack \
@@ -84,7 +89,7 @@ differences cannot tell apart share their ranks.`,
 	f.whole(flags, &f.cfg.Steps, "steps", 1, 100_000, "`S` steps of a run")
 	f.whole(flags, &f.cfg.Replicates, "replicates", 1, 1_000_000, fmt.Sprintf("`R` pairs of runs (default %d, with --quick %d)", fullReplicates, quickReplicates))
 	flags.Lookup("replicates").DefValue = "0"
-	f.whole(flags, &f.prompts, "prompts", 1, 10_000_000, "`M` prompts of a synthetic prompt set (default four batches)")
+	f.whole(flags, &f.prompts, "prompts", 1, 10_000_000, "`M` prompts of a synthetic prompt set (default eight batches)")
 	flags.Lookup("prompts").DefValue = "0"
 	flags.Var(&textFlag{&f.drift, "drift", "a drift such as walk:sd=0.05", &f.faults}, "drift",
 		"`SPEC` of how success probabilities move: none, walk:sd=X in arcsin sqrt p, learning:rate=X a trained rollout, revival:rate=X,p=P of dead prompts (default none)")
@@ -106,7 +111,7 @@ func (f *compareFlags) run(ctx context.Context, a *app) error {
 		}
 	}
 	if f.prompts == 0 {
-		f.prompts = 4 * f.cfg.Batch
+		f.prompts = batchesASet * f.cfg.Batch
 	}
 	if f.prompts < f.cfg.Batch {
 		f.addf("--prompts = %d, want at least --batch = %d", f.prompts, f.cfg.Batch)

@@ -74,7 +74,7 @@ var oracleKind = kind{
 		Provenance:   "own",
 		Source:       "the best choice before rewards are seen, by definition",
 	},
-	parse: parseOracle,
+	parse:    parseOracle,
 	spending: func(g, _ int) string { return Oracles(g)[0] },
 }
 
