@@ -51,7 +51,9 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 figures: ## draws the README's pictures again
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	go run ./cmd/vigorlab verify --quick --quiet --only 4 --out "$$dir/out" >/dev/null && \
-	mkdir -p plots/gallery && cd "$$dir/out/figures" && cp $(GALLERY) "$(CURDIR)/plots/gallery"
+	go run ./cmd/vigorlab compare --strategy all --quick --quiet --out "$$dir/field" >/dev/null && \
+	mkdir -p plots/gallery && cd "$$dir/out/figures" && cp $(GALLERY) "$(CURDIR)/plots/gallery" && \
+	cp "$$dir/field/figures/ranks-progress.png" "$(CURDIR)/plots/gallery/compare-ranks-progress.png"
 
 vulncheck: ## known vulnerabilities of what is imported; needs its database from the network
 	$(GOVULNCHECK) ./...
