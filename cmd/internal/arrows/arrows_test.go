@@ -23,12 +23,11 @@ import (
 const module = "vigorlab/"
 
 // arrows says what every package may import of this module, in its non-test
-// files. A name that ends in /... stands for the package and all below it; the
-// longest name that fits a package holds, and the two never add up.
+// files. A name that ends in /... stands for the package and all below it.
 var arrows = []struct{ pkg, may string }{
 	{"distributions", ""},
 	{"distributions/spec", "distributions distributions/table"},
-	{"distributions/table", "distributions"},
+	{"distributions/table", ""},
 	{"distributions/lawtest", "distributions"},
 
 	{"sim/schedule", ""}, // whole numbers only, so that theory and sim/strategy can share it
@@ -36,19 +35,26 @@ var arrows = []struct{ pkg, may string }{
 
 	{"theory", "distributions sim/schedule"},
 
-	{"sim/rollout", "distributions sim/stream"},
+	{"sim/rollout", "sim/stream"},
 	{"sim/source", "distributions distributions/table sim/rollout sim/stream"},
 	{"sim/strategy", "distributions distributions/spec sim/rollout sim/schedule"},
 	{"sim/strategy/strategytest", "sim/rollout sim/strategy"},
-	{"sim/advantage", "sim/rollout"},
+	{"sim/advantage", ""},
 
-	{"sim", "distributions distributions/spec sim/rollout sim/source sim/strategy sim/advantage sim/schedule sim/stream"},
+	{"sim", "distributions distributions/spec sim/rollout sim/strategy sim/advantage sim/schedule sim/stream"},
 
-	{"sim/verify/...", "distributions/... theory sim/..."},
+	{"sim/verify/enumerate", "sim/schedule"},
+	{"sim/verify/gradient", "sim/advantage sim/stream theory"},
+	{"sim/verify", "distributions/... theory sim sim/rollout sim/schedule sim/source sim/strategy sim/verify/..."},
 
 	{"plots", ""}, // finished numbers alone
 
-	{"cmd/...", "distributions/... theory sim/... plots cmd/..."},
+	{"cmd/vigorlab", "distributions/... theory sim/... plots cmd/vigorlab/internal/..."},
+	{"cmd/vigorlab/internal/output", ""},
+	{"cmd/vigorlab/internal/progress", "cmd/vigorlab/internal/output"},
+	{"cmd/vigorlab/internal/report", "sim/verify"},
+	{"cmd/vigorlab/internal/rundir", ""},
+	{"cmd/internal/arrows", ""},
 }
 
 // refused says what the direct imports of a package may not be, whoever wrote
@@ -84,7 +90,7 @@ func TestImportsRunDownwards(t *testing.T) {
 	if len(pkgs) < 5 {
 		t.Fatalf("go list found %d packages, want the whole module", len(pkgs))
 	}
-	for _, fault := range faults(pkgs) {
+	for _, fault := range append(faults(pkgs), unused(pkgs)...) {
 		t.Error(fault)
 	}
 }
@@ -108,12 +114,14 @@ func TestPlantedImports(t *testing.T) {
 		{"sim/advantage", "vigorlab/sim/source"},
 		{"sim", "vigorlab/theory"},
 		{"sim", "vigorlab/sim/verify"},
-		{"sim/verify/ladder", "vigorlab/plots"},
+		{"sim/verify/gradient", "vigorlab/sim/source"},
+		{"sim/verify/enumerate", "vigorlab/sim"},
 		{"sim/verify", "vigorlab/cmd/vigorlab/internal/report"},
 		{"plots", "vigorlab/theory"},
 		{"plots", "gonum.org/v1/gonum/stat"},
 		{"plots", "os"},
-		{"sim/verify/ladder", "math/rand"},
+		{"sim/verify", "math/rand"},
+		{"cmd/vigorlab/internal/output", "vigorlab/sim"},
 		{"sim/novel", "fmt"},
 	} {
 		planted := []pkg{{"vigorlab/sim/schedule", nil}, {module + c.from, []string{"fmt", c.to}}}
@@ -125,6 +133,21 @@ func TestPlantedImports(t *testing.T) {
 	clean := []pkg{{"vigorlab/cmd/vigorlab", []string{"vigorlab/plots", "vigorlab/theory", "os"}}, {"vigorlab/theory", []string{"vigorlab/sim/schedule"}}}
 	if got := faults(clean); got != nil {
 		t.Errorf("arrows that run down: faults %q, want none", got)
+	}
+	for _, c := range []struct {
+		imports []string
+		unused  string
+	}{
+		{[]string{"vigorlab/distributions", "vigorlab/sim/schedule"}, ""},
+		{[]string{"vigorlab/distributions", "fmt"}, "theory may import sim/schedule and does not"},
+	} {
+		got := strings.Join(unused([]pkg{{"vigorlab/theory", c.imports}}), "\n")
+		if strings.Contains(got, "theory may import") != (c.unused != "") || !strings.Contains(got, c.unused) {
+			t.Errorf("theory imports %q: %s, want %q", c.imports, got, c.unused)
+		}
+		if !strings.Contains(got, "plots is in a row of arrows, but there is no such package") {
+			t.Errorf("a row of no package: %s", got)
+		}
 	}
 }
 
@@ -203,15 +226,36 @@ func faults(pkgs []pkg) []string {
 	return out
 }
 
-// allowed returns the row for a package, the longest name that covers it.
-func allowed(name string) (may []string, known bool) {
-	longest := -1
+// unused returns the rows of no package and the arrows that no package of their
+// row needs.
+func unused(pkgs []pkg) []string {
+	var out []string
 	for _, a := range arrows {
-		if covers(name)(a.pkg) && len(a.pkg) > longest {
-			may, known, longest = strings.Fields(a.may), true, len(a.pkg)
+		i := slices.IndexFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+a.pkg })
+		if i < 0 {
+			out = append(out, a.pkg+" is in a row of arrows, but there is no such package")
+			continue
+		}
+		for _, may := range strings.Fields(a.may) {
+			if !slices.ContainsFunc(pkgs[i].Imports, func(path string) bool {
+				inner, ok := strings.CutPrefix(path, module)
+				return ok && covers(inner)(may)
+			}) {
+				out = append(out, fmt.Sprintf("%s may import %s and does not: take the arrow away", a.pkg, may))
+			}
 		}
 	}
-	return may, known
+	return out
+}
+
+// allowed returns the row for a package.
+func allowed(name string) (may []string, known bool) {
+	for _, a := range arrows {
+		if a.pkg == name {
+			return strings.Fields(a.may), true
+		}
+	}
+	return nil, false
 }
 
 // covers reports whether a pattern of arrows or refused names the path.
