@@ -587,3 +587,23 @@ func TestPerfectOnUnboundedLaws(t *testing.T) {
 		t.Errorf("rewards of an unbounded law: error %v, want %v", err, rollout.ErrNoRewards)
 	}
 }
+
+// TestNothingSeen: a prompt that succeeds once in 1e9 rollouts shows nothing in
+// 1,000 batches, which bounds the share of batches that would by the rule of
+// three; where no reward can differ there is nothing to see, and no error.
+func TestNothingSeen(t *testing.T) {
+	for _, c := range []struct {
+		s    int
+		want float64
+	}{{1, 1e-3}, {0, 0}} {
+		tab := &table.Table{Name: "t", Rows: []table.Row{{PromptID: "a", N: 1_000_000_000, S: c.s}}}
+		src := func() (rollout.TruthSource, error) { return source.NewTable(tab, source.DrawReplacement, 0) }
+		o := run(t, config("t", 1000), src, "fixed:g=8").Strategies[0]
+		if o.Signal != (Estimate{Mean: 0, SE: c.want}) || o.Ineffective != (Estimate{Mean: 1, SE: c.want}) {
+			t.Errorf("%d of 1e9: signal %v, ineffective %v, want 0 and 1 ± %v", c.s, o.Signal, o.Ineffective, c.want)
+		}
+		if o.RolloutsPerPrompt.SE != 0 {
+			t.Errorf("rollouts per prompt %v: want no error", o.RolloutsPerPrompt)
+		}
+	}
+}

@@ -22,8 +22,21 @@ func (e Estimate) Interval95() (low, high float64) {
 	return e.Mean - near95*e.SE, e.Mean + near95*e.SE
 }
 
+// unseen gives a figure that was 0 in each of n replicates, or a share that was
+// 0 or 1, the error 1/n: it need not be so in all. A mean off by 1 in one replicate of n
+// has that error, and n replicates miss it with probability 1/e, or 1/20 at
+// three times as often, the rule of three.
+func (e *Estimate) unseen(n float64) {
+	if e.Reason == "" && (e.Mean == 0 || e.Mean == 1) {
+		e.SE = max(e.SE, 1/n)
+	}
+}
+
 // An Interval is a confidence interval of the given level.
-type Interval struct{ Low, High, Level float64 }
+type Interval struct {
+	Low, High, Level float64
+	Missing          int // samples in which the figure does not exist, and which the interval leaves out
+}
 
 // A Result holds what a run measured, strategy by strategy.
 type Result struct {

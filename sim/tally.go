@@ -181,6 +181,13 @@ const (
 	reasonEmptyBin    = "no prompt has such a p"
 )
 
+// shares are the figures of an outcome that cannot pass 1, but can be 1 in every
+// batch by chance.
+var shares = []string{
+	"signal", "signal_prompt_mean", "ineffective", "zero_variance_groups",
+	"fixed_signal", "fixed_signal_prompt_mean", "fixed_ineffective", "fixed_zero_variance_groups",
+}
+
 // outcome returns the figures of strategy k.
 func (t *tally) outcome(k int) Outcome {
 	w, a := t.worker, &t.arms[k]
@@ -204,18 +211,29 @@ func (t *tally) outcome(k int) Outcome {
 	}
 	t.relative(k, &o)
 	t.perToken(k, &o)
+	if m.mean[totU] > 0 { // else no reward can differ
+		for _, f := range o.Named() {
+			if f.Estimate.Mean == 0 || slices.Contains(shares, f.Name) {
+				f.Estimate.unseen(m.n)
+			}
+		}
+	}
 	for _, g := range slices.Sorted(maps.Keys(a.sizes)) {
 		share := a.sizes[g].product(1, "", term{0, 1})
 		groups := m.mean[totGroups] // the same in every batch, for fixed groups and VIGOR
 		o.GroupSizes = append(o.GroupSizes, SizeShare{g, Estimate{Mean: share.Mean / groups, SE: share.SE / groups}})
 	}
 	for i, c := range a.cuts {
-		o.Screening = append(o.Screening, Screening{
+		cut := Screening{
 			Round:                   i + 1,
 			FalseOmission:           c.product(1, reasonNoneDropped, term{cutFrontierDropped, 1}, term{cutDropped, -1}),
 			FalseNegative:           c.product(1, reasonNoFrontier, term{cutFrontierDropped, 1}, term{cutFrontierActive, -1}),
 			FalseNegativeCumulative: c.product(1, reasonNoFrontier, term{cutFrontierLost, 1}, term{cutFrontier, -1}),
-		})
+		}
+		for _, f := range cut.Named() {
+			f.Estimate.unseen(m.n)
+		}
+		o.Screening = append(o.Screening, cut)
 	}
 	for i, b := range a.bins {
 		o.Allocation = append(o.Allocation, AllocationBin{

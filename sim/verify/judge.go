@@ -75,12 +75,12 @@ func compared(row Row, estimate, se, reference float64) Row {
 	return row
 }
 
-// simulated is compared for an engine's figure over n replicates.
-func simulated(row Row, e sim.Estimate, n int, reference float64) Row {
+// simulated is compared for an engine's figure.
+func simulated(row Row, e sim.Estimate, reference float64) Row {
 	if e.Reason != "" {
 		return missing(row, e.Reason)
 	}
-	return compared(row, e.Mean, standardError(e, n), reference)
+	return compared(row, e.Mean, e.SE, reference)
 }
 
 // missing fills row with a figure that the simulation does not have.
@@ -90,26 +90,15 @@ func missing(row Row, why string) Row {
 	return row
 }
 
-// standardError is that of e. What was 0 in each of n replicates need not be 0:
-// if it is 1 in one replicate of n, its mean has the error 1/n, and all of them
-// miss it with probability 1/e, or 1/20 at three times as often, the rule of
-// three.
-func standardError(e sim.Estimate, n int) float64 {
-	if e.Mean == 0 && e.SE == 0 {
-		return 1 / float64(n)
-	}
-	return e.SE
-}
-
 // extrapolated is compared for the limit of large batches of a figure that was
-// simulated, apart, at B and at 2B over n replicates. The figure at B is off by c/B and smaller
+// simulated, apart, at B and at 2B. The figure at B is off by c/B and smaller
 // terms; 2 f(2B) - f(B) is off by these alone (Richardson), which at
 // B = fieldBatch are below the noise, and by row.Bias (cutBias).
-func extrapolated(row Row, small, large sim.Estimate, n int, limit float64) Row {
+func extrapolated(row Row, small, large sim.Estimate, limit float64) Row {
 	if why := cmp.Or(small.Reason, large.Reason); why != "" {
 		return missing(row, why)
 	}
-	return compared(row, 2*large.Mean-small.Mean, math.Hypot(2*standardError(large, n), standardError(small, n)), limit)
+	return compared(row, 2*large.Mean-small.Mean, math.Hypot(2*large.SE, small.SE), limit)
 }
 
 // agreed fills row with two exact computations of one number.

@@ -93,7 +93,7 @@ func closedFormMonteCarlo(ctx context.Context, e *env) (*Section, error) {
 			ID:     fmt.Sprintf("rounds-%d", rounds),
 			Claim:  fmt.Sprintf("simulated perfect selection has the eta of the order statistics, shape %d, T = %d, B = %d", trustedShape, rounds, batch),
 			Method: "Monte Carlo; for shapes <= 2 its mean may not be trusted, and order statistics stand in its place",
-		}, r.Strategies[0].Eta, r.Replicates, exact))
+		}, r.Strategies[0].Eta, exact))
 	}
 	return s, nil
 }

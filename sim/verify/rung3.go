@@ -91,7 +91,7 @@ func (e *env) perfectMonteCarlo(ctx context.Context, population string, l distri
 	return simulated(Row{
 		Claim:  fmt.Sprintf("simulated perfect selection has the exact eta of a batch of %d: %s", batch, population),
 		Method: "Monte Carlo beside quadrature over order statistics",
-	}, r.Strategies[0].Eta, r.Replicates, exact), nil
+	}, r.Strategies[0].Eta, exact), nil
 }
 
 var successShapes = []float64{1.2, 2}

@@ -143,7 +143,7 @@ func extrapolate(population string, small, large *sim.Result, p *predicted, figu
 			Bias:   bias[i],
 			Note: fmt.Sprintf("B = %d: %.5f, B = %d: %.5f; cuts near a boundary of levels leave at most %.2g",
 				fieldBatch, a.Mean, 2*fieldBatch, b.Mean, bias[i]),
-		}, a, b, large.Replicates, f.mean(p))
+		}, a, b, f.mean(p))
 	}
 	return rows, nil
 }
@@ -214,7 +214,7 @@ func randomControl(ctx context.Context, e *env) (*Section, error) {
 	claim := "selection at random has eta = 1: " + popBeta13
 	return &Section{Rows: []Row{
 		agreed(Row{ID: "mean-field", Claim: claim, Method: "exact mean field"}, field.Eta, 1),
-		simulated(Row{ID: "monte-carlo", Claim: claim, Method: "Monte Carlo, B = 256"}, r.Strategies[0].Eta, r.Replicates, 1),
+		simulated(Row{ID: "monte-carlo", Claim: claim, Method: "Monte Carlo, B = 256"}, r.Strategies[0].Eta, 1),
 	}}, nil
 }
 
@@ -286,7 +286,7 @@ func enumeration(ctx context.Context, e *env) (*Section, error) {
 				ID:     c.name + "." + f.name,
 				Claim:  fmt.Sprintf("simulated %s of tiny batches is exact: %s", f.name, c.name),
 				Method: fmt.Sprintf("Monte Carlo beside every reward sequence, B = %d", c.batch),
-			}, f.sim(&r.Strategies[0]), r.Replicates, f.exact(exact)))
+			}, f.sim(&r.Strategies[0]), f.exact(exact)))
 		}
 	}
 	return s, nil
