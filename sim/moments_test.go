@@ -88,9 +88,9 @@ func TestPercentile(t *testing.T) {
 	for i := range 101 {
 		values[0][3] = append(values[0][3], float64(100-i))
 	}
-	setIntervals(r, values, 0.9)
-	if p := r.Strategies[0].Eta.Prompts; p == nil || !(math.Abs(p.Low-5) < 1e-12) || !(math.Abs(p.High-95) < 1e-12) {
-		t.Errorf("90 %% interval of 0..100: %+v, want [5, 95]", p)
+	setIntervals(r, values, 110, 0.9)
+	if p := r.Strategies[0].Eta.Prompts; p == nil || !(math.Abs(p.Low-5) < 1e-12) || !(math.Abs(p.High-95) < 1e-12) || p.Missing != 9 {
+		t.Errorf("90 %% interval of 0..100, which 9 of 110 samples miss: %+v, want [5, 95]", p)
 	}
 }
 

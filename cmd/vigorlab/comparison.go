@@ -93,7 +93,7 @@ func figure(e sim.Estimate) output.Figure {
 		f.Reason = "a single replicate has no standard error"
 	}
 	if e.Prompts != nil {
-		f.Prompts = &output.Interval{Low: e.Prompts.Low, High: e.Prompts.High, Level: e.Prompts.Level}
+		f.Prompts = &output.Interval{Low: e.Prompts.Low, High: e.Prompts.High, Level: e.Prompts.Level, Missing: e.Prompts.Missing}
 	}
 	return f
 }
@@ -316,6 +316,9 @@ func (c *comparison) notes(t *output.Text) {
 	words = append(words, "progress weighs each "+c.unit()+" by sigma u, sigma the spread of its group's rewards; it is another figure than eta.")
 	t.Note("", strings.Join(words, " "))
 	for _, s := range c.Strategies {
+		if p := s.Eta.Prompts; p != nil && p.Missing > 0 {
+			t.Note("", fmt.Sprintf("%d samples of prompts of %s have no reward variance: they have no eta, and no part in its interval.", p.Missing, shortSpec(s.Strategy)))
+		}
 		if s.Eta.Untrusted == "" {
 			continue
 		}

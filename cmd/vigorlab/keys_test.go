@@ -143,7 +143,7 @@ func TestKeys(t *testing.T) {
 		}},
 		{"replay --table " + table + " --replicates 20", map[string]string{
 			"":             comparison + " draw table",
-			"strategies.0": outcome, "strategies.0.eta": figureKeys + " prompts", "strategies.0.eta.prompts": "high level low",
+			"strategies.0": outcome, "strategies.0.eta": figureKeys + " prompts", "strategies.0.eta.prompts": "high level low missing",
 		}},
 		{"verify --quick --only 2.published-speedup", map[string]string{
 			"":        "coding command family level predictions quick rungs schema seed version",

@@ -143,6 +143,8 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 	}
 	if len(t.Rows) < 2 && f.resamples > 0 {
 		c.warnings = append(c.warnings, fmt.Sprintf("%s has one prompt: there are no other samples of prompts, and no figure has an interval over them", t.Name))
+	} else if few := sim.FewPrompts(len(t.Rows), t.Varied()); few != "" {
+		c.warnings = append(c.warnings, fmt.Sprintf("%s: the intervals over other prompts are too narrow, and often miss: %s", t.Name, few))
 	}
 	f.warn(a, c.warnings)
 	var notes []string // what figures do not show
@@ -217,7 +219,7 @@ const fewEnough = 32
 func fewRollouts(t *table.Table) []string {
 	few := 0
 	for _, row := range t.Rows {
-		if row.N < fewEnough && (row.S == 0 || row.S == row.N) {
+		if row.N < fewEnough && !row.Varied() {
 			few++
 		}
 	}

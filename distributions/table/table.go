@@ -34,6 +34,20 @@ type Row struct {
 // P returns the success rate S/N.
 func (r Row) P() float64 { return float64(r.S) / float64(r.N) }
 
+// Varied reports whether recorded outcomes differ: s/n is neither 0 nor 1.
+func (r Row) Varied() bool { return r.S > 0 && r.S < r.N }
+
+// Varied returns the number of rows whose recorded outcomes differ.
+func (t *Table) Varied() int {
+	n := 0
+	for _, r := range t.Rows {
+		if r.Varied() {
+			n++
+		}
+	}
+	return n
+}
+
 // Limits of what a table may hold.
 const (
 	maxCount  = 1_000_000_000

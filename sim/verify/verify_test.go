@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -267,6 +269,67 @@ func TestReplayTables(t *testing.T) {
 	}
 	checkReplay(t, r, "7.table-1-gain.gain", Holds)
 	checkReplay(t, r, "7.table-2-dead.gain", Untestable)
+}
+
+// tableOf returns a table with so many prompts of every s in n.
+func tableOf(name string, n int, prompts map[int]int) *table.Table {
+	t := &table.Table{Name: name}
+	for _, s := range slices.Sorted(maps.Keys(prompts)) {
+		for i := range prompts[s] {
+			t.Rows = append(t.Rows, table.Row{PromptID: fmt.Sprint(s, "-", i), N: n, S: s})
+		}
+	}
+	return t
+}
+
+// TestReplayCannotTell: where u is the same for every prompt, eta is 1 and its
+// interval is 1 to rounding, on either side; and a few prompts, or a few whose
+// outcomes differ, are no sample, however clear their own gain is.
+func TestReplayCannotTell(t *testing.T) {
+	tables := []*table.Table{
+		tableOf("mirrored.csv", 40, map[int]int{13: 50, 27: 50}),
+		tableOf("tenths.csv", 10, map[int]int{1: 20, 9: 20}),
+		tableOf("small.csv", 40, map[int]int{0: 20, 20: 9}),
+		tableOf("solved.csv", 8, map[int]int{7: 1, 8: 2000}),
+	}
+	r, err := Run(context.Background(), Config{Seed: 1, Workers: 2, Quick: true, Tables: tables, Only: []string{"7"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"holds 1", "holds 1", "29 prompts, 9 of them", "2001 prompts, 1 of them"} {
+		row := rowOf(t, r, fmt.Sprintf("7.table-%d-%s.gain", i+1, strings.TrimSuffix(tables[i].Name, ".csv")))
+		if row.Verdict != Untestable || !strings.Contains(row.Reason, want) {
+			t.Errorf("%s: %s (%v): %q, want %q", row.ID, row.Verdict, *row.Interval, row.Reason, want)
+		}
+		if !strings.Contains(row.Test, "each of 4 tables has its own 2.5 % a side") {
+			t.Errorf("%s: test %q does not say what it is a family of", row.ID, row.Test)
+		}
+	}
+}
+
+// TestPerfectReference: the reference of a batch of nine prompts, one of them
+// with all the variance, is perfect selection on these nine, worked by hand:
+// it is in all four rounds, which ask 9, 5, 3 and 2 prompts for 2, 4, 8 and 16
+// rollouts, so that eta is 9*30/94. The limit of large batches is 3.75.
+func TestPerfectReference(t *testing.T) {
+	nine := tableOf("nine.csv", 80, map[int]int{40: 1, 0: 8})
+	r, err := Run(context.Background(), Config{Seed: 1, Workers: 2, Quick: true, Tables: []*table.Table{nine}, Only: []string{"7"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := rowOf(t, r, "7.table-1-nine.perfect")
+	if got, want := *row.Reference, 9*30/94.; math.Abs(got-want) > 1e-12 {
+		t.Errorf("perfect selection %v, want %v", got, want)
+	}
+}
+
+func rowOf(t *testing.T, r *Report, id string) Row {
+	t.Helper()
+	i := slices.IndexFunc(r.Rows(), func(row Row) bool { return row.ID == id })
+	if i < 0 {
+		t.Fatalf("no row %s", id)
+	}
+	return r.Rows()[i]
 }
 
 func checkReplay(t *testing.T, r *Report, id string, want Verdict) {

@@ -54,6 +54,8 @@ type Interval struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Level float64 `json:"level"`
+
+	Missing int `json:"missing"` // samples that have no such figure and no part in the interval
 }
 
 // A Row is one figure of a tidy table.
