@@ -549,8 +549,10 @@ func TestPerfectOnUnboundedLaws(t *testing.T) {
 		}
 		return RunPerfect(context.Background(), config("p", 100), law, 32, []strategy.Strategy{s})
 	}
-	if _, err := perfect("vigor"); !errors.Is(err, rollout.ErrNoRewards) {
-		t.Errorf("error %v, want %v", err, rollout.ErrNoRewards)
+	for _, spec := range []string{"vigor", "fixed:g=4,prompts=2"} {
+		if _, err := perfect(spec); !errors.Is(err, rollout.ErrNoRewards) {
+			t.Errorf("%s: error %v, want %v", spec, err, rollout.ErrNoRewards)
+		}
 	}
 	r, err := perfect("vigor:select=truth")
 	if err != nil {

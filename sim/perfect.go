@@ -13,7 +13,7 @@ import (
 	"vigorlab/sim/stream"
 )
 
-// RunPerfect simulates perfect selection (fixed groups and
+// RunPerfect simulates perfect selection (fixed groups of the batch's prompts and
 // vigor:select=truth,update=all,reuse=true) on batches of reward variances
 // drawn from law: it needs no rewards, so that Theorem 2's unbounded law will
 // do. Figures that need rewards do not exist, screening and allocation among
@@ -50,7 +50,9 @@ type roundCount struct{ n, m int }
 func perfectRounds(s strategy.Strategy, batch int) ([]roundCount, error) {
 	switch s := s.(type) {
 	case *strategy.Fixed:
-		return []roundCount{{batch, s.Group()}}, nil
+		if !s.Capabilities().PicksPrompts {
+			return []roundCount{{batch, s.Group()}}, nil
+		}
 	case *strategy.Vigor:
 		p := s.Plan()
 		if p.Select == schedule.SelectTruth && p.Update == schedule.UpdateAll && p.Reuse {
@@ -65,7 +67,7 @@ func perfectRounds(s strategy.Strategy, batch int) ([]roundCount, error) {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: an unbounded reward variance belongs to no binary reward, so that only fixed groups and perfect selection (vigor:select=truth) can be simulated; give the law max=1 or less: %w",
+	return nil, fmt.Errorf("%s: an unbounded reward variance belongs to no binary reward, so that only fixed groups of the batch and perfect selection (vigor:select=truth) can be simulated; give the law max=1 or less: %w",
 		s.Spec(), rollout.ErrNoRewards)
 }
 

@@ -25,13 +25,13 @@ func number(x float64, err error, missing string) Number {
 	return Number{Value: x}
 }
 
-// An Input names what to predict. Exactly one of Vigor and Group says which
-// strategy.
+// An Input names what to predict. At most one of Vigor and Group says which
+// strategy; neither stands for one that has no exact theory.
 type Input struct {
 	Variance distributions.VarianceLaw // never nil
 	Law      distributions.Law         // nil where the law has no rewards
-	Vigor    *schedule.Vigor           // nil for fixed groups
-	Group    int                       // the fixed group; 0 for VIGOR
+	Vigor    *schedule.Vigor           // nil for other strategies
+	Group    int                       // of the fixed group; 0 for other strategies
 	Batch    int                       // >= 1
 	Frontier float64                   // c in [0, 1]
 	Nodes    int                       // quadrature nodes, as VigorMeanField takes them
@@ -103,12 +103,16 @@ func Predict(in Input) (*Prediction, error) {
 		return nil, err
 	}
 	p := &Prediction{}
-	if in.Vigor == nil {
-		p.Eta = in.fixedEtas()
-	} else {
+	switch {
+	case in.Vigor != nil:
 		p.Eta = in.vigorEtas()
+		in.addField(p)
+	case in.Group != 0:
+		p.Eta = in.fixedEtas()
+		in.addField(p)
+	default:
+		*p = in.lawAlone()
 	}
-	in.addField(p)
 	if in.Vigor != nil && p.Field != nil && in.Vigor.Rounds <= MaxStops {
 		var err error
 		if p.Rounds, err = RoundByRound(in.Law, *in.Vigor, in.Frontier, in.Nodes); err != nil {
@@ -124,7 +128,7 @@ func Predict(in Input) (*Prediction, error) {
 func (in Input) check() error {
 	errs := []error{
 		unless(in.Variance != nil, errors.New("theory: no law, want one")),
-		unless((in.Vigor == nil) != (in.Group == 0), errors.New("theory: want either a schedule or a fixed group")),
+		unless(in.Vigor == nil || in.Group == 0, errors.New("theory: want a schedule or a fixed group, not both")),
 		unless(in.Group >= 0 && in.Group <= schedule.MaxGroup, outside("g", in.Group, groupRange)),
 		unless(in.Batch >= 1, outside("batch", in.Batch, "a whole number >= 1")),
 		checkQuadrature(in.Frontier, in.Nodes),
@@ -154,6 +158,21 @@ func (in Input) fixedEtas() Etas {
 		ClosedForm: in.closedForm(func(float64) (float64, error) { return 1, nil }),
 		Law:        law, FiniteBatch: law, Noisy: noisy,
 		Cap: one, LawCap: number(lawCap, err, ""), CapBatch: one,
+	}
+}
+
+// lawAlone holds what is known whatever the strategy does: the cap of the law.
+func (in Input) lawAlone() Prediction {
+	none := Number{Reason: "this strategy has no exact theory"}
+	lawCap, err := CapLaw(in.Variance)
+	return Prediction{
+		Eta: Etas{
+			ClosedForm: none, Law: none, FiniteBatch: none, Noisy: none,
+			Cap: none, LawCap: number(lawCap, err, ""), CapBatch: none,
+		},
+		EtaGenerated: none, Progress: none, RolloutsPerPrompt: none,
+		Ineffective: Pair{none, none}, ZeroVarianceGroups: Pair{none, none},
+		Signal: Pair{none, none}, SignalPromptMean: Pair{none, none},
 	}
 }
 

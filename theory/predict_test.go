@@ -146,16 +146,33 @@ func TestPredictSurvivorsDrawnAfresh(t *testing.T) {
 	quoted(t, "rollouts without rewards", value(t, "rollouts", must(Predict(in)).RolloutsPerPrompt), 11.75, 9)
 }
 
+// TestPredictWithoutStrategy: of a strategy that has no exact theory only the
+// cap of the law is known, 1/E[u] = 3/2.
+func TestPredictWithoutStrategy(t *testing.T) {
+	in := vigorInput(reference()["uniform"])
+	in.Vigor = nil
+	p := must(Predict(in))
+	quoted(t, "law cap", value(t, "law cap", p.Eta.LawCap), 1.5, 12)
+	for i, n := range []Number{
+		p.Eta.ClosedForm, p.Eta.Law, p.Eta.FiniteBatch, p.Eta.Noisy, p.Eta.Cap, p.Eta.CapBatch, p.Speedup[0].Noisy,
+		p.EtaGenerated, p.Progress, p.RolloutsPerPrompt, p.Ineffective.Strategy, p.Signal.Fixed, p.SignalPromptMean.Strategy,
+	} {
+		if n.Reason != "this strategy has no exact theory" {
+			t.Errorf("number %d: %+v, want none", i, n)
+		}
+	}
+}
+
 func TestPredictRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Input){
-		"no law":               func(in *Input) { in.Variance = nil },
-		"batch = 0":            func(in *Input) { in.Batch = 0 },
-		"frontier = NaN":       func(in *Input) { in.Frontier = math.NaN() },
-		"frontier = -0.1":      func(in *Input) { in.Frontier = -0.1 },
-		"nodes = 0":            func(in *Input) { in.Nodes = 0 },
-		"either a schedule or": func(in *Input) { in.Group = 8 },
-		"alpha = 0":            func(in *Input) { in.Vigor.Alpha = schedule.Ratio{} },
-		"g = 20000":            func(in *Input) { in.Vigor, in.Group = nil, 20000 },
+		"no law":          func(in *Input) { in.Variance = nil },
+		"batch = 0":       func(in *Input) { in.Batch = 0 },
+		"frontier = NaN":  func(in *Input) { in.Frontier = math.NaN() },
+		"frontier = -0.1": func(in *Input) { in.Frontier = -0.1 },
+		"nodes = 0":       func(in *Input) { in.Nodes = 0 },
+		"not both":        func(in *Input) { in.Group = 8 },
+		"alpha = 0":       func(in *Input) { in.Vigor.Alpha = schedule.Ratio{} },
+		"g = 20000":       func(in *Input) { in.Vigor, in.Group = nil, 20000 },
 	} {
 		in := vigorInput(reference()["uniform"])
 		change(&in)

@@ -127,6 +127,12 @@ func TestKeys(t *testing.T) {
 			"screening.0": "false_negative false_negative_cumulative false_omission round",
 			"rounds.0":    "eta ineffective progress rollouts_per_prompt round signal signal_prompt_mean zero_variance_groups",
 		}},
+		{"theory --population uniform --strategy pods", map[string]string{
+			"": "batch coding command eta frontier group_sizes ineffective population progress reason rollouts_per_prompt " +
+				"rounds schema screening signal signal_prompt_mean speedup strategy version warnings zero_variance_groups",
+			"eta": etas + " reason", "speedup.1": etas + " reason",
+			"ineffective": "fixed reason strategy", "signal": "fixed reason strategy",
+		}},
 		{"theory --population beta:a=1,b=1 --strategy fixed:g=8", map[string]string{"eta": etas + " reason"}},
 		{"simulate --population uniform:tokens=10 --batch 16 --replicates 20", map[string]string{
 			"":             comparison + " population",

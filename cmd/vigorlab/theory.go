@@ -99,7 +99,8 @@ func (f *theoryFlags) run(ctx context.Context, a *app) error {
 }
 
 // strategy names the strategy of --strategy, vigor where it is not given, to
-// the theory, and returns its normalised spec. A schedule whose groups are too
+// the theory, and returns its normalised spec: no strategy where it has no
+// exact theory. A schedule whose groups are too
 // large to be run has closed forms all the same.
 func (f *theoryFlags) strategy(ctx context.Context, in *theory.Input) string {
 	specs := f.strategySpecs
@@ -117,19 +118,19 @@ func (f *theoryFlags) strategy(ctx context.Context, in *theory.Input) string {
 		in.Vigor = &large.Plan
 		return large.Plan.String()
 	}
+	if err != nil {
+		f.add("--strategy", err)
+		f.hint(hintStrategies)
+		return ""
+	}
 	switch s := s.(type) {
 	case *strategy.Vigor:
 		plan := s.Plan()
 		in.Vigor = &plan
 	case *strategy.Fixed:
-		in.Group = s.Group()
-	default:
-		if err == nil {
-			err = fmt.Errorf("%s has no exact theory, want vigor or fixed", text)
+		if !s.Capabilities().PicksPrompts {
+			in.Group = s.Group()
 		}
-		f.add("--strategy", err)
-		f.hint(hintStrategies)
-		return ""
 	}
 	return s.Spec()
 }
