@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -183,22 +184,35 @@ func reasonOf(n theory.Number) string {
 // reasons says of every number that does not exist why, those of one reason
 // together: "law, noisy: ...; cap_batch: ...".
 func reasons(numbers []numbered) string {
-	var order []string
-	keys := map[string][]string{}
+	var all []string
+	for _, g := range byReason(numbers) {
+		all = append(all, strings.Join(g.keys, ", ")+": "+g.reason)
+	}
+	return strings.Join(all, "; ")
+}
+
+// A missing is a reason with the keys of the numbers that do not exist for it.
+type missing struct {
+	reason string
+	keys   []string
+}
+
+// byReason groups the numbers that do not exist, in their order.
+func byReason(numbers []numbered) []missing {
+	var groups []missing
 	for _, n := range numbers {
 		why := reasonOf(n.number)
 		if why == "" {
 			continue
 		}
-		if keys[why] == nil {
-			order = append(order, why)
+		i := slices.IndexFunc(groups, func(g missing) bool { return g.reason == why })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, missing{reason: why})
 		}
-		keys[why] = append(keys[why], n.key)
+		groups[i].keys = append(groups[i].keys, n.key)
 	}
-	for i, why := range order {
-		order[i] = strings.Join(keys[why], ", ") + ": " + why
-	}
-	return strings.Join(order, "; ")
+	return groups
 }
 
 func etaNumbers(e theory.Etas) []numbered {
@@ -468,39 +482,30 @@ func (p *prediction) notes(t *output.Text) {
 
 // absent says in words which figures do not exist and why, a line a reason.
 func (p *prediction) absent() []string {
-	var order []string
-	names := map[string][]string{}
-	add := func(name string, n theory.Number) {
-		why := reasonOf(n)
-		if why == "" {
-			return
-		}
-		if names[why] == nil {
-			order = append(order, why)
-		}
-		names[why] = append(names[why], name)
-	}
+	var all []numbered
 	for i, n := range etaNumbers(p.Eta) {
-		add(etaWords[i], n.number)
+		all = append(all, numbered{etaWords[i], n.number})
 	}
 	for _, n := range p.singles() {
-		add(strings.ReplaceAll(n.key, "_", " "), n.number)
+		all = append(all, numbered{strings.ReplaceAll(n.key, "_", " "), n.number})
 	}
 	for _, pair := range p.pairs() {
-		add(pair.words, pair.pair.Strategy)
+		all = append(all, numbered{pair.words, pair.pair.Strategy})
 	}
-	for i, why := range order {
-		list := names[why]
+	var lines []string
+	for _, g := range byReason(all) {
+		list := g.keys
 		if len(list) > 2 {
 			list = []string{list[0], fmt.Sprintf("%d more", len(list)-1)}
 		}
-		order[i] = strings.Join(list, " and ") + ": " + why
+		lines = append(lines, strings.Join(list, " and ")+": "+g.reason)
 	}
-	return order
+	return lines
 }
 
-// roundsDrawn is the number of rounds up to which the figure follows eta.
-const roundsDrawn = 6
+// roundsDrawn is the number of rounds up to which the figure follows eta: at the
+// defaults the largest group is then one of 510.
+const roundsDrawn = 8
 
 // drawings returns the speedup against rounds for this population; fixed
 // groups have none.
@@ -510,7 +515,7 @@ func (p *prediction) drawings() ([]drawing, error) {
 	}
 	data := plots.SpeedupData{Exponent: theory.Exponents()[0].Name}
 	var closed, perfect, noisy []plots.Point
-	for rounds := 1; rounds <= max(roundsDrawn, min(p.input.Vigor.Rounds, roundsDrawn+2)); rounds++ {
+	for rounds := 1; rounds <= roundsDrawn; rounds++ {
 		in := p.input
 		plan := *p.input.Vigor
 		plan.Rounds = rounds

@@ -259,21 +259,28 @@ func readTable(r *reader) Population {
 	if t == nil {
 		return r.law(nil, nil)
 	}
-	atoms := make([]distributions.Node, len(t.Rows))
-	lengths := make([]distributions.Recorded, len(t.Rows))
-	for i, row := range t.Rows {
-		atoms[i] = distributions.Node{P: row.P(), W: 1 / float64(len(t.Rows))}
-		lengths[i] = distributions.Recorded{P: row.P(), Tokens: row.Tokens}
-	}
 	if !t.HasTokens {
-		return r.law(law(distributions.NewAtoms(atoms)))
+		return r.law(TableLaw(t))
 	}
 	r.refuseLengths("it left out: the table has its own tokens")
-	p := r.law(law(distributions.NewAtoms(atoms)))
+	p := r.law(TableLaw(t))
+	lengths := make([]distributions.Recorded, len(t.Rows))
+	for i, row := range t.Rows {
+		lengths[i] = distributions.Recorded{P: row.P(), Tokens: row.Tokens}
+	}
 	var err error
 	p.Lengths, err = distributions.NewRecordedLengths(lengths)
 	r.Add(err)
 	return p
+}
+
+// TableLaw returns the law of the success rates of a table, every row alike.
+func TableLaw(t *table.Table) (distributions.Law, error) {
+	atoms := make([]distributions.Node, len(t.Rows))
+	for i, row := range t.Rows {
+		atoms[i] = distributions.Node{P: row.P(), W: 1 / float64(len(t.Rows))}
+	}
+	return law(distributions.NewAtoms(atoms))
 }
 
 func readAtoms(r *reader) Population {

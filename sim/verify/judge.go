@@ -134,6 +134,11 @@ func claimed(row Row, estimate, reference float64) Row {
 	return row
 }
 
+// untestable returns the section of a claim that nothing was run for.
+func untestable(id, claim, why string) *Section {
+	return &Section{Rows: []Row{{ID: id, Kind: Claim, Claim: claim, Method: "none", Verdict: Untestable, Note: why, Reason: why}}}
+}
+
 // bounded fills row with a figure beside the bound of its claim, or the one
 // that it must reach: holds says whether it keeps to it.
 func bounded(row Row, worst, bound float64, holds bool) Row {

@@ -2,9 +2,7 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"vigorlab/distributions"
 	"vigorlab/distributions/spec"
@@ -28,9 +26,9 @@ const (
 // frontier is the c of theory.md, section 0.
 const frontier = 0.75
 
-// law reads a population of the ladder.
+// law reads a population of the ladder, which names no files.
 func law(text string) (*spec.Population, error) {
-	p, err := spec.ParsePopulation(text, noFiles)
+	p, err := spec.ParsePopulation(text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +45,6 @@ func rewarding(text string) (distributions.Law, error) {
 		return nil, fmt.Errorf("%s: %w", text, rollout.ErrNoRewards)
 	}
 	return p.Law, nil
-}
-
-func noFiles(path string) (io.ReadCloser, error) {
-	return nil, errors.New("the ladder's populations read no files")
 }
 
 // vigor returns the default schedule, edited.

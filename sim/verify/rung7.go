@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"vigorlab/distributions"
+	"vigorlab/distributions/spec"
 	"vigorlab/distributions/table"
 	"vigorlab/sim"
 	"vigorlab/sim/rollout"
@@ -19,10 +20,7 @@ func rung7(cfg *Config) []study {
 	if len(cfg.Tables) == 0 {
 		const why = "needs a table of recorded outcomes: give --table FILE"
 		return []study{{id: "7.replay", run: func(context.Context, *env) (*Section, error) {
-			return &Section{Rows: []Row{{
-				Kind: Claim, Claim: "the algorithm gains on recorded outcomes of real models", Method: "none",
-				Verdict: Untestable, Note: why, Reason: why,
-			}}}, nil
+			return untestable("", "the algorithm gains on recorded outcomes of real models", why), nil
 		}}}
 	}
 	var s []study
@@ -42,15 +40,12 @@ var tableFigures = slices.DeleteFunc(slices.Clone(fieldFigures), func(f fieldFig
 })
 
 func replay(ctx context.Context, e *env, t *table.Table) (*Section, error) {
-	l, err := tableLaw(t)
+	l, err := spec.TableLaw(t)
 	if err != nil {
 		return nil, err
 	}
-	s := &Section{}
 	if l.MeanU() == 0 {
-		const why = "every recorded prompt is dead or solved: there is no reward variance to find"
-		s.Rows = []Row{{ID: "gain", Kind: Claim, Claim: "VIGOR gains on " + t.Name, Method: "none", Verdict: Untestable, Note: why, Reason: why}}
-		return s, nil
+		return untestable("gain", "VIGOR gains on "+t.Name, "every recorded prompt is dead or solved: there is no reward variance to find"), nil
 	}
 	p, err := predict("table:path="+t.Name, l, vigor(nil))
 	if err != nil {
@@ -64,17 +59,7 @@ func replay(ctx context.Context, e *env, t *table.Table) (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Rows, s.Curves = append(rows, checks...), []Curve{curve}
-	s.Predictions = []Prediction{p.Prediction}
-	return s, nil
-}
-
-func tableLaw(t *table.Table) (distributions.Law, error) {
-	nodes := make([]distributions.Node, len(t.Rows))
-	for i, r := range t.Rows {
-		nodes[i] = distributions.Node{P: r.P(), W: 1 / float64(len(t.Rows))}
-	}
-	return distributions.NewAtoms(nodes)
+	return &Section{Rows: append(rows, checks...), Curves: []Curve{curve}, Predictions: []Prediction{p.Prediction}}, nil
 }
 
 // replayTable asks whether VIGOR gains on the table's prompts, and whether

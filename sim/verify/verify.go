@@ -270,10 +270,7 @@ func notBuilt(rungs ...int) []study {
 	var s []study
 	for _, rung := range rungs {
 		s = append(s, study{id: fmt.Sprintf("%d.untested", rung), run: func(context.Context, *env) (*Section, error) {
-			return &Section{Rows: []Row{{
-				Kind: Claim, Claim: claims[rung][0], Method: "none", Verdict: Untestable,
-				Note: claims[rung][1], Reason: claims[rung][1],
-			}}}, nil
+			return untestable("", claims[rung][0], claims[rung][1]), nil
 		}})
 	}
 	return s
