@@ -14,7 +14,7 @@ func (c *common) record(a *app, command string, line *commandLine, specs output.
 	specs.Add("seed", c.seed)
 	resolved, err := json.Marshal(specs)
 	return rundir.Record{
-		Schema: output.Schema, Version: version, Command: command,
+		Schema: output.Schema, Version: version, Revision: sourceRevision(), Command: command,
 		CommandLine: append([]string{"vigorlab"}, a.args...), Reproduce: line.String(),
 		Specs: resolved, Seed: c.seed, Workers: c.workers,
 	}, err

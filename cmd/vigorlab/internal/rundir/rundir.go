@@ -48,10 +48,11 @@ var known = []string{
 type Record struct {
 	Schema      int             `json:"schema"`
 	Version     string          `json:"version"`
-	Command     string          `json:"command"`      // the command's name
-	CommandLine []string        `json:"command_line"` // as typed
-	Reproduce   string          `json:"reproduce"`    // normalised
-	Specs       json.RawMessage `json:"specs"`        // resolved: all that the results depend on
+	Revision    string          `json:"revision,omitempty"` // the commit of the source, where the build knows it
+	Command     string          `json:"command"`            // the command's name
+	CommandLine []string        `json:"command_line"`       // as typed
+	Reproduce   string          `json:"reproduce"`          // normalised
+	Specs       json.RawMessage `json:"specs"`              // resolved: all that the results depend on
 	Seed        uint64          `json:"seed"`
 	Workers     int             `json:"workers"`
 	Go          string          `json:"go"`
@@ -307,9 +308,9 @@ func (r *Record) admits(path string, next Record) error {
 			"name another directory, or replace the run with --force",
 		}
 	}
-	if r.Version != next.Version {
+	if r.Version != next.Version || r.Revision != next.Revision {
 		return &ConflictError{
-			path, fmt.Sprintf("holds an incomplete run of version %s", r.Version),
+			path, "holds an incomplete run of " + r.source() + ", this is " + next.source(),
 			"name another directory, or replace the run with --force",
 		}
 	}
@@ -320,6 +321,14 @@ func (r *Record) admits(path string, next Record) error {
 		}
 	}
 	return nil
+}
+
+// source names the code that ran.
+func (r *Record) source() string {
+	if r.Revision == "" {
+		return "version " + r.Version
+	}
+	return fmt.Sprintf("version %s (%s)", r.Version, r.Revision)
 }
 
 // sameJSON compares two documents whatever their layout.

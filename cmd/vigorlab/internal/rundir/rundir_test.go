@@ -134,7 +134,11 @@ func TestInterruptedRunIsIncomplete(t *testing.T) {
 	other := record(`{"batch": 4}`)
 	other.Version = "w"
 	_, err = rundir.Create(out, other, false)
-	conflict(t, err, "incomplete run of version v")
+	conflict(t, err, "incomplete run of version v, this is version w")
+	other = record(`{"batch": 4}`)
+	other.Revision = "c0ffee"
+	_, err = rundir.Create(out, other, false)
+	conflict(t, err, "incomplete run of version v, this is version v (c0ffee)")
 	must(t, create(t, out, false).Complete()) // identical specs, another layout would do too
 	if got := status(t, out); got != rundir.Complete {
 		t.Errorf("status = %s", got)
