@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -349,20 +348,22 @@ func (t *stepsTally) rank(c *Comparison, level float64) {
 		}
 	}
 	c.Level, c.Pairs = level, len(pairs)
-	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.p, b.p) })
 	for o, products := range byObjective {
 		c.Rankings = append(c.Rankings, Ranking{Objective: products[0].name, Ranks: make([]Rank, arms)})
 		for k := range arms {
 			c.Rankings[o].Ranks[k] = Rank{1, arms}
 		}
 	}
-	for n, p := range pairs {
-		if !(p.p <= level/float64(len(pairs)-n)) {
-			break
+	p := make([]float64, len(pairs))
+	for n := range pairs {
+		p[n] = pairs[n].p
+	}
+	for n, differ := range Holm(p, level, len(pairs)) {
+		if differ {
+			ranks := c.Rankings[pairs[n].objective].Ranks
+			ranks[pairs[n].worse].Low++
+			ranks[pairs[n].better].High--
 		}
-		ranks := c.Rankings[p.objective].Ranks
-		ranks[p.worse].Low++
-		ranks[p.better].High--
 	}
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"vigorlab/sim/stream"
@@ -91,6 +92,20 @@ func TestPercentile(t *testing.T) {
 	setIntervals(r, values, 110, 0.9)
 	if p := r.Strategies[0].Eta.Prompts; p == nil || !(math.Abs(p.Low-5) < 1e-12) || !(math.Abs(p.High-95) < 1e-12) || p.Missing != 9 {
 		t.Errorf("90 %% interval of 0..100, which 9 of 110 samples miss: %+v, want [5, 95]", p)
+	}
+}
+
+// TestHolm works the procedure by hand: level 0.05, a family of five, of which
+// four are given. Sorted p: .009 <= .05/5, .012 <= .05/4, and .018 > .05/3 =
+// .0167 stops it, so that .02 is not significant though .02 <= .05/2. Without the
+// fifth the bounds are .0125, .0167, .025 and .05, and nothing stops it.
+func TestHolm(t *testing.T) {
+	p := []float64{.02, .009, .018, .012}
+	if got := Holm(p, .05, 5); !slices.Equal(got, []bool{false, true, false, true}) {
+		t.Errorf("of %v in a family of 5 %v are significant, want .009 and .012", p, got)
+	}
+	if got := Holm(p, .05, 4); !slices.Equal(got, []bool{true, true, true, true}) {
+		t.Errorf("of %v in a family of 4 %v are significant, want all: .02 <= .05", p, got)
 	}
 }
 
