@@ -88,3 +88,18 @@ func TestLaws(t *testing.T) {
 		lawtest.TestVarianceLaw(t, name, must(distributions.NewUnboundedPareto(shape, 0.01)))
 	}
 }
+
+// TestMixtureOfUnequalSlices: laws without a weight are a broken contract.
+func TestMixtureOfUnequalSlices(t *testing.T) {
+	laws := []distributions.Law{distributions.NewUniform(), distributions.NewUniform()}
+	for _, weights := range [][]float64{{1}, {0.2, 0.3, 0.5}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%d weights for %d laws are accepted", len(weights), len(laws))
+				}
+			}()
+			_, _ = distributions.NewMixture(weights, laws)
+		}()
+	}
+}

@@ -1,6 +1,7 @@
 package distributions
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,8 +17,11 @@ type Mixture struct {
 
 // NewMixture returns the mixture of laws with weights in (0, 1], which must
 // sum to 1 within 1e-9 and are scaled to do so exactly. The slices share one
-// length >= 1.
+// length >= 1; it panics where their lengths differ.
 func NewMixture(weights []float64, laws []Law) (*Mixture, error) {
+	if len(weights) != len(laws) {
+		panic(fmt.Sprintf("distributions: mixture: %d weights for %d laws", len(weights), len(laws)))
+	}
 	var f faults
 	var sum float64
 	for _, w := range weights {

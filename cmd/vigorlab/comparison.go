@@ -253,7 +253,7 @@ func named(s *sim.Outcome, name string) sim.Estimate {
 			return *f.Estimate
 		}
 	}
-	return sim.Estimate{Reason: "unknown figure"}
+	panic("no figure is called " + name)
 }
 
 func (c *comparison) sizesText(t *output.Text, names []string) {
