@@ -22,7 +22,7 @@ const (
 	cellSize  = vg.Length(2.4) // of a bin
 	decadeFor = 100            // ratio of bounds from which the axes are logarithmic
 	lowest    = 1e-4           // norms below it times the largest bound are not shown on such axes
-	rounding  = 1e-9           // what norm over bound may exceed 1 by
+	rounding  = 1e-12          // what norm over bound may exceed 1 by, as in the check that counts violations
 	tightBins = 20             // a unit of tightness
 )
 

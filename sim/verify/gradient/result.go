@@ -1,7 +1,6 @@
 package gradient
 
 import (
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -28,23 +27,6 @@ type Result struct {
 	Plants   []Plant // planted mistakes, each of which must be flagged
 	Expected []Expected
 	OneLogit []OneLogit
-}
-
-// Holds reports whether every case passed, every planted mistake was flagged,
-// every bound of the expected reward held and the one-logit sums agree with
-// theory.
-func (r *Result) Holds() bool {
-	ok := r.Flagged == 0
-	for _, p := range r.Plants {
-		ok = ok && p.Noticed()
-	}
-	for _, e := range r.Expected {
-		ok = ok && e.Violations == 0
-	}
-	for _, o := range r.OneLogit {
-		ok = ok && math.Abs(o.Mean-o.Claim) <= oneLogitTolerance*o.Claim
-	}
-	return ok
 }
 
 // Counts counts cases and what flagged them; one case can be flagged for more
