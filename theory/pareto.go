@@ -9,16 +9,15 @@ import (
 type Exponent struct {
 	Name  string  // "1/3", as commands print it
 	Value float64 // in (0, 1]
-	Doc   string
 }
 
 // Exponents returns the three exponents that stand beside every prediction
 // (theory.md, sections 3.1 and 4.2).
 func Exponents() []Exponent {
 	return []Exponent{
-		{"1/3", 1. / 3, "Theorem 2 of VIGOR, from the lower bound of Razin et al. 2025, Theorem 4"},
-		{"1/2", 1. / 2, "GRPO on one logit as the group grows without bound"},
-		{"1", 1, "policy gradient on one logit, and GRPO where p << 1/G"},
+		{"1/3", 1. / 3}, // Theorem 2 of VIGOR, from the lower bound of Razin et al. 2025, Theorem 4
+		{"1/2", 1. / 2}, // GRPO on one logit as the group grows without bound
+		{"1", 1},        // policy gradient on one logit, and GRPO where p << 1/G
 	}
 }
 

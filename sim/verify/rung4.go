@@ -398,7 +398,16 @@ func roundsCurves(ctx context.Context, e *env) (*Section, error) {
 	const most = 8 // rounds: groups of 2 (2^8 - 1) = 510
 	s := &Section{}
 	third := func(eta float64) float64 { return theory.Speedup(eta, 1./3) }
+	schedules := make([]schedule.Vigor, most) // of 1, 2, ... rounds
 	ceiling := Curve{Figure: FigureSpeedup, Kind: Cap}
+	for i := range schedules {
+		schedules[i] = vigor(func(v *schedule.Vigor) { v.Rounds = i + 1 })
+		c, err := theory.CapLawFree(schedules[i])
+		if err != nil {
+			return nil, err
+		}
+		ceiling.Points = append(ceiling.Points, Point{X: float64(i + 1), Y: third(c)})
+	}
 	for _, shape := range []float64{1.1, 1.5, 2} {
 		l, err := rewarding(bounded01(shape))
 		if err != nil {
@@ -412,8 +421,8 @@ func roundsCurves(ctx context.Context, e *env) (*Section, error) {
 			{Figure: FigureSpeedup, Family: name, Kind: MeanField, Setting: bounded},
 			{Figure: FigureSpeedup, Family: name, Kind: MonteCarlo, Setting: bounded},
 		}
-		for rounds := 1; rounds <= most; rounds++ {
-			v := vigor(func(v *schedule.Vigor) { v.Rounds = rounds })
+		for i, v := range schedules {
+			rounds := i + 1
 			theorem, err := theory.EtaPareto(shape, 0.5, 2, rounds)
 			if err != nil {
 				return nil, err
@@ -440,13 +449,6 @@ func roundsCurves(ctx context.Context, e *env) (*Section, error) {
 				curves[3].Points = append(curves[3].Points, Point{
 					X: float64(rounds), Y: third(eta.Mean), Low: third(low), High: third(high),
 				})
-			}
-			if shape == 1.5 {
-				c, err := theory.CapLawFree(v)
-				if err != nil {
-					return nil, err
-				}
-				ceiling.Points = append(ceiling.Points, Point{X: float64(rounds), Y: third(c)})
 			}
 		}
 		s.Curves = append(s.Curves, curves...)
