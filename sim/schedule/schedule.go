@@ -59,6 +59,16 @@ func Default() Vigor {
 	}
 }
 
+// Words returns what an option of Vigor may be: ties, cut, select or update.
+func Words(option string) []string {
+	return map[string][]string{
+		"ties":   {TiesRandom, TiesIndex},
+		"cut":    {CutCeil, CutFloor, CutNearest},
+		"select": {SelectSample, SelectTruth, SelectRandom},
+		"update": {UpdateAll, UpdateSurvivors},
+	}[option]
+}
+
 // Validate reports every parameter outside its range, joined.
 func (v Vigor) Validate() error {
 	var errs []error
@@ -77,15 +87,15 @@ func (v Vigor) Validate() error {
 	if g := v.Gamma.Float(); !(g > 0 && !math.IsInf(g, 1)) {
 		fault("gamma", v.Gamma, "(0, Inf)")
 	}
-	oneOf := func(field, value string, known ...string) {
-		if !slices.Contains(known, value) {
+	oneOf := func(field, value string) {
+		if known := Words(field); !slices.Contains(known, value) {
 			fault(field, value, "one of "+strings.Join(known, ", "))
 		}
 	}
-	oneOf("ties", v.Ties, TiesRandom, TiesIndex)
-	oneOf("cut", v.Cut, CutCeil, CutFloor, CutNearest)
-	oneOf("select", v.Select, SelectSample, SelectTruth, SelectRandom)
-	oneOf("update", v.Update, UpdateAll, UpdateSurvivors)
+	oneOf("ties", v.Ties)
+	oneOf("cut", v.Cut)
+	oneOf("select", v.Select)
+	oneOf("update", v.Update)
 	return errors.Join(errs...)
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"vigorlab/distributions"
 	"vigorlab/distributions/spec"
@@ -197,19 +198,25 @@ func (v *Vigor) takeTied(keep, left int, r *rand.Rand) int {
 	return take
 }
 
+// vigorDefault holds the defaults.
+var vigorDefault = schedule.Default()
+
+// vigorWords prints the values of an option.
+func vigorWords(option string) string { return strings.Join(schedule.Words(option), ", ") }
+
 var vigorKind = kind{
 	info: Info{
 		Name: "vigor",
 		Parameters: []Parameter{
-			{"m0", "2", fmt.Sprintf("a whole number in [1, %d]", schedule.MaxGroup), "rollouts of every prompt in round 1"},
-			{"rounds", "4", fmt.Sprintf("a whole number in [1, %d]", schedule.MaxRounds), "rounds T"},
-			{"alpha", "0.5", "(0, 1), a decimal or a fraction", "fraction of the active prompts that a cut keeps"},
-			{"gamma", "2", "(0, Inf), a decimal or a fraction; m0*gamma^(t-1) whole in every round", "expansion of the rollouts a prompt, round by round"},
-			{"ties", schedule.TiesRandom, "random, index", "who stays of the level that a cut splits"},
-			{"cut", schedule.CutCeil, "ceil, floor, nearest", "rounding of alpha*n"},
-			{"select", schedule.SelectSample, "sample, truth, random", "rank by the observed variance, or a control; only truth is handed the true success probabilities"},
-			{"update", schedule.UpdateAll, "all, survivors", "groups that the policy update uses"},
-			{"reuse", "true", "true, false", "whether the update uses the rollouts that chose the prompts"},
+			{"m0", fmt.Sprint(vigorDefault.M0), fmt.Sprintf("a whole number in [1, %d]", schedule.MaxGroup), "rollouts of every prompt in round 1"},
+			{"rounds", fmt.Sprint(vigorDefault.Rounds), fmt.Sprintf("a whole number in [1, %d]", schedule.MaxRounds), "rounds T"},
+			{"alpha", vigorDefault.Alpha.String(), "(0, 1), a decimal or a fraction", "fraction of the active prompts that a cut keeps"},
+			{"gamma", vigorDefault.Gamma.String(), "(0, Inf), a decimal or a fraction; m0*gamma^(t-1) whole in every round", "expansion of the rollouts a prompt, round by round"},
+			{"ties", vigorDefault.Ties, vigorWords("ties"), "who stays of the level that a cut splits"},
+			{"cut", vigorDefault.Cut, vigorWords("cut"), "rounding of alpha*n"},
+			{"select", vigorDefault.Select, vigorWords("select"), "rank by the observed variance, or a control; only truth is handed the true success probabilities"},
+			{"update", vigorDefault.Update, vigorWords("update"), "groups that the policy update uses"},
+			{"reuse", fmt.Sprint(vigorDefault.Reuse), "true, false", "whether the update uses the rollouts that chose the prompts"},
 		},
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
 		Provenance:   "paper",
@@ -222,15 +229,15 @@ var vigorKind = kind{
 func parseVigor(s spec.Spec) (Strategy, error) {
 	a := spec.NewArgs(s)
 	plan := schedule.Vigor{
-		M0:     a.Int("m0", 2, 1, schedule.MaxGroup),
-		Rounds: a.Int("rounds", 4, 1, schedule.MaxRounds),
-		Alpha:  ratio(a, "alpha", "0.5", "(0, 1)", func(x float64) bool { return x > 0 && x < 1 }),
-		Gamma:  ratio(a, "gamma", "2", "(0, Inf)", func(x float64) bool { return x > 0 }),
-		Ties:   a.Choice("ties", schedule.TiesRandom, schedule.TiesRandom, schedule.TiesIndex),
-		Cut:    a.Choice("cut", schedule.CutCeil, schedule.CutCeil, schedule.CutFloor, schedule.CutNearest),
-		Select: a.Choice("select", schedule.SelectSample, schedule.SelectSample, schedule.SelectTruth, schedule.SelectRandom),
-		Update: a.Choice("update", schedule.UpdateAll, schedule.UpdateAll, schedule.UpdateSurvivors),
-		Reuse:  a.Choice("reuse", "true", "true", "false") == "true",
+		M0:     a.Int("m0", vigorDefault.M0, 1, schedule.MaxGroup),
+		Rounds: a.Int("rounds", vigorDefault.Rounds, 1, schedule.MaxRounds),
+		Alpha:  ratio(a, "alpha", vigorDefault.Alpha.String(), "(0, 1)", func(x float64) bool { return x > 0 && x < 1 }),
+		Gamma:  ratio(a, "gamma", vigorDefault.Gamma.String(), "(0, Inf)", func(x float64) bool { return x > 0 }),
+		Ties:   a.Choice("ties", vigorDefault.Ties, schedule.Words("ties")...),
+		Cut:    a.Choice("cut", vigorDefault.Cut, schedule.Words("cut")...),
+		Select: a.Choice("select", vigorDefault.Select, schedule.Words("select")...),
+		Update: a.Choice("update", vigorDefault.Update, schedule.Words("update")...),
+		Reuse:  a.Choice("reuse", fmt.Sprint(vigorDefault.Reuse), "true", "false") == "true",
 	}
 	if err := a.Err(); err != nil {
 		return nil, err
