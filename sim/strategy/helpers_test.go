@@ -26,7 +26,7 @@ func wantSpending(t *testing.T, name string, specs map[int]string) {
 	t.Helper()
 	for g, want := range specs {
 		found := false
-		for _, text := range strategy.Spending(g, 100) {
+		for _, text := range strategy.Spending(g, 500) {
 			if got, _, _ := strings.Cut(text, ":"); got != name {
 				continue
 			}

@@ -129,7 +129,7 @@ func spending(t *testing.T, name string, g int) string {
 	t.Helper()
 	for i, info := range strategy.Known() {
 		if info.Name == name {
-			return strategy.Spending(g, 100)[i]
+			return strategy.Spending(g, 500)[i]
 		}
 	}
 	t.Fatalf("%s is not known", name)

@@ -27,7 +27,7 @@ func TestOracleConformance(t *testing.T) {
 }
 
 func TestOracleSpending(t *testing.T) {
-	wantSpending(t, "oracle", map[int]string{1: "oracle:g=1,max=16", 8: "oracle:g=8,max=128", 100: "oracle:g=100,max=1024"})
+	wantSpending(t, "oracle", map[int]string{1: "oracle:objective=signal,g=1,max=16", 8: "oracle:objective=signal,g=8,max=128", 100: "oracle:objective=signal,g=100,max=1024"})
 }
 
 func TestOracleRefuses(t *testing.T) {
