@@ -56,7 +56,7 @@ type Compared struct {
 	HitsToken      Estimate
 
 	Calibration Estimate // root mean squared error of the believed success probabilities, over the set and the steps
-	SelectNS    Estimate // nanoseconds of choosing and learning a step; no two runs agree on it
+	SelectNS    Estimate // nanoseconds that the strategy takes a step: to start, choose and learn; no two runs agree on it
 
 	Allocation []AllocationBin // Rollouts: of a prompt of the bin, relative to equal rollouts for the whole set
 	Curve      []CurvePoint    // by step
@@ -130,9 +130,13 @@ func (w *stepsWorker) tally() *stepsTally {
 		}
 		t.bins = append(t.bins, bins)
 		curve := make([]*moments, len(a.curve))
+		var soFar [numCurve]float64
 		for i, c := range a.curve {
+			soFar[curveGenerated] += c[curveGenerated]
+			soFar[curveEffective] += c[curveEffective]
+			soFar[curveMeanP] = c[curveMeanP]
 			curve[i] = newMoments(numCurve)
-			curve[i].add(c[:])
+			curve[i].add(soFar[:])
 		}
 		t.curves = append(t.curves, curve)
 		taken := newMoments(1)
@@ -167,6 +171,7 @@ type product struct {
 
 // The reasons why a figure of many steps does not exist.
 const (
+	reasonNothing    = "nothing was generated"
 	reasonNoUpdate   = "no rollouts were trained on"
 	reasonNoGradient = "the true gradient is 0: every prompt is dead or solved"
 	reasonOneValue   = "the gradient estimate never varied"
@@ -284,8 +289,8 @@ func (t *stepsTally) objectives(k int) objectives {
 	return objectives{
 		signal:    product{"signal", 1, reasonNoUpdate, spread(k, stWSigma, stGenerated, 1)},
 		progress:  relative("progress", reasonNoProgress, spread, stWSigmaU, stGenerated),
-		effective: product{"effective", group, "", count(k, stEffective, stGenerated, 1)},
-		hits:      product{"hits", group, "", count(k, stHits, stGenerated, 1)},
+		effective: product{"effective", group, reasonNothing, count(k, stEffective, stGenerated, 1)},
+		hits:      product{"hits", group, reasonNothing, count(k, stHits, stGenerated, 1)},
 		snr: product{"gradient_snr", budget, reasonOneValue, []term{
 			{at(k, stGradient), 2},
 			{at(k, stGradients), -2},
@@ -326,7 +331,8 @@ func (t *stepsTally) allocation(k int) []AllocationBin {
 
 // rank orders the strategies of c by every objective: two differ where their
 // paired difference over replicates does by a two-sided t-test, with Holm's
-// correction over all pairs and objectives at the given family level.
+// correction over all pairs and objectives at the given family level. A pair of
+// which a figure does not exist stays open.
 func (t *stepsTally) rank(c *Comparison, level float64) {
 	arms := len(c.Strategies)
 	byObjective := make([][]product, 0)
@@ -367,15 +373,6 @@ func (t *stepsTally) rank(c *Comparison, level float64) {
 	}
 }
 
-// slopes returns the value of a figure and its slopes in the means; one that
-// does not exist is 0.
-func (t *stepsTally) slopes(p product) (float64, []slope) {
-	if !t.joint.exists(p.terms) {
-		return 0, nil
-	}
-	return t.joint.gradient(p)
-}
-
 // A pair is two strategies beside each other on one objective.
 type pair struct {
 	objective, better, worse int
@@ -385,16 +382,24 @@ type pair struct {
 // compare tests the difference of two figures, of strategies i and j.
 func (t *stepsTally) compare(a, b product, objective, i, j int) pair {
 	d := pair{objective: objective, better: i, worse: j, p: 1}
-	x, gx := t.slopes(a)
-	y, gy := t.slopes(b)
+	if t.joint.n < 2 || !t.joint.exists(a.terms) || !t.joint.exists(b.terms) {
+		return d // nothing is known of the difference
+	}
+	x, gx := t.joint.gradient(a.scale, a.terms)
+	y, gy := t.joint.gradient(b.scale, b.terms)
 	if x < y {
 		d.better, d.worse = j, i
 	}
 	for _, g := range gy {
 		gx = append(gx, slope{g.i, -g.by})
 	}
-	if difference, se := x-y, math.Sqrt(t.joint.variance(gx)); difference != 0 && t.joint.n > 1 {
-		d.p = 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: t.joint.n - 1}.Survival(math.Abs(difference)/se)
+	difference, se := math.Abs(x-y), math.Sqrt(t.joint.variance(gx))
+	switch {
+	case difference <= rounding*max(math.Abs(x), math.Abs(y)):
+	case se == 0:
+		d.p = 0 // the same difference in every replicate
+	default:
+		d.p = 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: t.joint.n - 1}.Survival(difference/se)
 	}
 	return d
 }

@@ -34,10 +34,11 @@ const (
 	numStepTotals
 )
 
-// The components of a step's moments.
+// The components of a step's moments; those of the first two are summed over
+// the steps so far when the run is over.
 const (
-	curveGenerated = iota // rollouts generated up to and with the step
-	curveEffective        // mixed groups trained on, up to and with the step
+	curveGenerated = iota // rollouts generated
+	curveEffective        // mixed groups trained on
 	curveMeanP            // mean success probability of the set at the step's start
 	numCurve
 )
@@ -197,9 +198,8 @@ func (a *stepsArm) addCurve(step int, effective float64) {
 	for _, p := range a.p {
 		mean += p / float64(len(a.p))
 	}
-	for s := step; s < len(a.curve); s++ {
-		a.curve[s][curveGenerated] += float64(a.ledger.Generated)
-		a.curve[s][curveEffective] += effective
-	}
-	a.curve[step][curveMeanP] += mean
+	at := &a.curve[step]
+	at[curveGenerated] += float64(a.ledger.Generated)
+	at[curveEffective] += effective
+	at[curveMeanP] += mean
 }

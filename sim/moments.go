@@ -75,8 +75,9 @@ type term struct {
 	power float64
 }
 
-// rounding is the relative variance, as a share of the terms it is summed
-// from, below which it is a rounding error of a variance that is 0.
+// rounding is the size of a variance, as a share of the terms it is summed
+// from, below which it is a rounding error of a variance that is 0; and so for
+// the difference of two figures.
 const rounding = 1e-12
 
 // exists reports whether no denominator is 0, those that cancel included: a
@@ -92,29 +93,11 @@ func (m *moments) product(scale float64, reason string, terms ...term) Estimate 
 	if !m.exists(terms) {
 		return Estimate{Reason: reason}
 	}
-	terms = collect(terms)
-	value := scale
-	for _, t := range terms {
-		value *= math.Pow(m.mean[t.i], t.power)
-	}
+	value, slopes := m.gradient(scale, terms)
 	if m.n < 2 {
 		return Estimate{Mean: value, SE: math.NaN()}
 	}
-	if value == 0 { // a sum of non-negative numbers that was 0 in every replicate
-		return Estimate{}
-	}
-	relative, size := 0.0, 0.0
-	for _, s := range terms {
-		for _, t := range terms {
-			c := s.power * t.power * m.cov(s.i, t.i) / (m.mean[s.i] * m.mean[t.i])
-			relative += c
-			size += math.Abs(c)
-		}
-	}
-	if relative < rounding*size {
-		relative = 0
-	}
-	return Estimate{Mean: value, SE: math.Abs(value) * math.Sqrt(relative)}
+	return Estimate{Mean: value, SE: math.Sqrt(m.variance(slopes))}
 }
 
 // collect joins the terms of one component and drops those that cancel.
@@ -137,11 +120,11 @@ type slope struct {
 	by float64
 }
 
-// gradient returns the value of a product of means and its slopes in them; no
-// denominator may be 0.
-func (m *moments) gradient(p product) (float64, []slope) {
-	terms := collect(p.terms)
-	value := p.scale
+// gradient returns the value of scale times a product of means and its slopes
+// in them; no denominator may be 0.
+func (m *moments) gradient(scale float64, terms []term) (float64, []slope) {
+	terms = collect(terms)
+	value := scale
 	for _, t := range terms {
 		value *= math.Pow(m.mean[t.i], t.power)
 	}

@@ -3,7 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
+	"time"
 
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/strategy"
@@ -17,7 +17,8 @@ type spender struct {
 	spec     string
 
 	gen    *stream.Generator
-	next   func(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request // strategy.Next
+	timed  bool          // whether taken is kept
+	taken  time.Duration // by the strategy
 	batch  rollout.Batch
 	ledger rollout.Ledger
 	ask    []rollout.Request
@@ -33,7 +34,7 @@ type spender struct {
 }
 
 func newSpender(s strategy.Strategy, lengths bool) spender {
-	sp := spender{strategy: s, spec: s.Spec(), gen: stream.NewGenerator(0), next: s.Next}
+	sp := spender{strategy: s, spec: s.Spec(), gen: stream.NewGenerator(0)}
 	if lengths {
 		sp.tokens = []int{}
 	}
@@ -46,15 +47,12 @@ func newSpender(s strategy.Strategy, lengths bool) spender {
 func (s *spender) spend(ctx context.Context, src rollout.Source, size int, p []float64, key stream.Key) error {
 	s.ledger = rollout.Ledger{}
 	s.gen.Reset(key.Named(s.spec))
-	if err := s.strategy.Start(size); err != nil {
+	if err := s.start(size, p); err != nil {
 		return fmt.Errorf("%s: %w", s.spec, err)
-	}
-	if s.strategy.Capabilities().Truth {
-		s.strategy.(strategy.TruthSeer).SeeTruth(p)
 	}
 	s.last = s.last[:0]
 	for {
-		s.ask = s.next(&s.batch, s.ask[:0], s.gen.Rand)
+		s.next()
 		if len(s.ask) == 0 {
 			return nil
 		}
@@ -75,6 +73,32 @@ func (s *spender) spend(ctx context.Context, src rollout.Source, size int, p []f
 			s.ledger.GeneratedTokens += n
 		}
 	}
+}
+
+func (s *spender) start(size int, p []float64) error {
+	defer s.clock()()
+	if err := s.strategy.Start(size); err != nil {
+		return err
+	}
+	if s.strategy.Capabilities().Truth {
+		s.strategy.(strategy.TruthSeer).SeeTruth(p)
+	}
+	return nil
+}
+
+func (s *spender) next() {
+	defer s.clock()()
+	s.ask = s.strategy.Next(&s.batch, s.ask[:0], s.gen.Rand)
+}
+
+// clock starts the clock of the strategy, if it has one, and returns what
+// stops it.
+func (s *spender) clock() (stop func()) {
+	if !s.timed {
+		return func() {}
+	}
+	start := time.Now()
+	return func() { s.taken += time.Since(start) }
 }
 
 // draw asks the source for s.ask, each prompt's rollouts from the number on

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
-	"time"
 
 	"vigorlab/distributions"
 	"vigorlab/sim/rollout"
@@ -235,7 +233,6 @@ type stepsArm struct {
 	p       []float64 // success probabilities of the set, which drift
 	batchP  []float64 // those of the batch, for strategies that may see them
 	u       []float64 // true variances of the set
-	taken   time.Duration
 	measures
 }
 
@@ -250,12 +247,7 @@ func newStepsArm(s strategy.Strategy, w *stepsWorker) *stepsArm {
 	}
 	a.learner, _ = s.(strategy.Learner)
 	a.belief, _ = s.(strategy.Believer)
-	a.next = func(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
-		start := time.Now()
-		ask = s.Next(b, ask, r)
-		a.taken += time.Since(start)
-		return ask
-	}
+	a.timed = true
 	return a
 }
 
@@ -302,13 +294,16 @@ func (a *stepsArm) step(ctx context.Context, half, step int, key stream.Key) err
 		return err
 	}
 	a.measure(half, step)
-	if a.learner != nil {
-		start := time.Now()
-		a.learner.Observe(&a.batch)
-		a.taken += time.Since(start)
-	}
+	a.observe()
 	a.drift(key)
 	return nil
+}
+
+func (a *stepsArm) observe() {
+	if a.learner != nil {
+		defer a.clock()()
+		a.learner.Observe(&a.batch)
+	}
 }
 
 // drift moves the success probabilities after a step.

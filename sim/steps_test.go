@@ -73,6 +73,63 @@ func TestStepsExact(t *testing.T) {
 		}
 	}
 	within(t, "signal", c.Strategies[0].Signal, 0.6657131)
+	for i, point := range c.Strategies[0].Curve {
+		k := float64(i + 1)
+		within(t, "curve", point.Generated, 8*k)
+		within(t, "curve", point.Effective, k*(1-2./9))
+		within(t, "curve", point.MeanP, 0.5)
+	}
+}
+
+// TestStepsTokens: where every rollout has 50 tokens a token buys a fiftieth of
+// a rollout, and figures relative to the reference are those of rollouts. The
+// control that chooses at random spends as much.
+func TestStepsTokens(t *testing.T) {
+	cfg := sim.DefaultSteps()
+	cfg.Batch, cfg.Steps, cfg.Replicates = 16, 3, 100
+	c := runSteps(t, cfg, promptSet(t, "uniform:tokens=50,tokens-sd=0", 64), parsed("fixed:g=8", "vigor", "fixed:g=4,prompts=2")...)
+	reference := &c.Strategies[0]
+	for i := range c.Strategies {
+		s := &c.Strategies[i]
+		within(t, s.Strategy+" tokens", s.Tokens, 50*8)
+		for _, f := range []struct {
+			what             string
+			token, per, base sim.Estimate
+		}{
+			{"signal", s.SignalToken, s.Signal, reference.Signal},
+			{"progress", s.ProgressToken, s.Progress, reference.Progress},
+			{"hits", s.HitsToken, s.Hits, reference.Hits},
+			{"effective", s.EffectiveToken, s.Effective, reference.Effective},
+		} {
+			if want := f.per.Mean / f.base.Mean; !(math.Abs(f.token.Mean-want) < 1e-9) {
+				t.Errorf("%s: %s per token %v, want %v", s.Strategy, f.what, f.token.Mean, want)
+			}
+		}
+	}
+	long := runSteps(t, cfg, promptSet(t, "uniform:tokens=100,tokens-slope=-1,tokens-sd=0", 64), parsed("fixed:g=8", "vigor")...)
+	if per, token := long.Strategies[1].Hits.Mean/long.Strategies[0].Hits.Mean, long.Strategies[1].HitsToken.Mean; per == token {
+		t.Errorf("hits per token %v are those per rollout though lengths depend on p", token)
+	}
+}
+
+// TestStepsEmbeddings: a predictor learns from vectors that tell something and
+// not from noise. Its beliefs of prompts that it never saw stray by more with
+// noise of the size of the whole range of psi.
+func TestStepsEmbeddings(t *testing.T) {
+	cfg := sim.DefaultSteps()
+	cfg.Batch, cfg.Steps, cfg.Replicates, cfg.Embeddings = 32, 4, 20, 1
+	stray := func(noise float64) float64 {
+		cfg.Noise = noise
+		c := runSteps(t, cfg, promptSet(t, "uniform", 128), parsed("fixed:g=8", "vip:n=8,low=4,high=16")...)
+		return c.Strategies[1].Calibration.Mean
+	}
+	if exact, noisy := stray(0), stray(1.5); !(exact < 0.8*noisy) {
+		t.Errorf("beliefs stray by %v without noise, by %v with it", exact, noisy)
+	}
+	cfg.Embeddings = 0
+	if _, err := sim.RunSteps(context.Background(), cfg, promptSet(t, "uniform", 128), parsed("fixed:g=8", "vip")); err == nil || !strings.Contains(err.Error(), "needs embeddings") {
+		t.Errorf("without embeddings: error %v", err)
+	}
 }
 
 // TestStepsGradientVariance compares the variance of the gradient estimate
@@ -113,6 +170,7 @@ func TestStepsMeetRun(t *testing.T) {
 	}{
 		{"signal", steps.Strategies[1].Signal, r.Strategies[1].Signal},
 		{"progress", steps.Strategies[1].Progress, r.Strategies[1].Progress},
+		{"rounds", steps.Strategies[1].Rounds, sim.Estimate{Mean: 4}},
 	} {
 		c.got.SE = math.Hypot(c.got.SE, c.want.SE)
 		within(t, c.what, c.got, c.want.Mean)
@@ -347,6 +405,17 @@ func TestRanks(t *testing.T) {
 			t.Errorf("one group less: ranks by signal %v, want 1 and 2", r.Ranks)
 		}
 	}
+	// Differences that never vary: every group of one is one of two of four, of
+	// the other half as many. And what has no figure has no rank.
+	c = runSteps(t, cfg, promptSet(t, "point:p=0.5", 96), append(parsed("fixed:g=8"), mixedGroups(2), mixedGroups(1))...)
+	for _, r := range c.Rankings {
+		switch {
+		case r.Objective == "effective" && !(r.Ranks[1].Low < r.Ranks[2].Low):
+			t.Errorf("twice the mixed groups: ranks %v", r.Ranks)
+		case r.Objective == "gradient_snr" && r.Ranks[1] != (sim.Rank{Low: 1, High: 3}):
+			t.Errorf("an estimate that never varies has no signal-to-noise, but the ranks %v", r.Ranks)
+		}
+	}
 	for rank, want := range map[sim.Rank]string{{Low: 2, High: 2}: "2", {Low: 1, High: 4}: "1-4"} {
 		if rank.String() != want {
 			t.Errorf("rank %s, want %s", rank, want)
@@ -367,6 +436,20 @@ func (t twin) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []roll
 		}
 	}
 	return ask
+}
+
+// mixedGroups trains on one success of two in share halves of the batch.
+func mixedGroups(share int) sim.NewStrategy {
+	return func() (strategy.Strategy, error) {
+		f, err := strategy.NewFixed(8)
+		return &planted{Fixed: f, update: func(b *rollout.Batch) strategy.Update {
+			u := strategy.Update{N: make([]int, b.Len()), S: make([]int, b.Len())}
+			for x := range b.Len() * share / 2 {
+				u.N[x], u.S[x] = 2, 1
+			}
+			return u
+		}}, err
+	}
 }
 
 // inOrder returns 0..n-1.

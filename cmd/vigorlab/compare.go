@@ -11,6 +11,7 @@ import (
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/progress"
 	"vigorlab/cmd/vigorlab/internal/rundir"
+	"vigorlab/distributions"
 	"vigorlab/distributions/spec"
 	"vigorlab/distributions/table"
 	"vigorlab/sim"
@@ -49,6 +50,12 @@ var defaultPopulations = []string{
 // is not given: room for methods that look at three batches a step, and an
 // epoch short enough for histories to tell.
 const batchesASet = 8
+
+// What fits into a map of ranks.
+const (
+	mostWorlds     = 26
+	mostStrategies = 60
+)
 
 // The replicates of compare, and of compare --quick.
 const (
@@ -123,6 +130,12 @@ func (f *compareFlags) run(ctx context.Context, a *app) error {
 	}
 	worlds := append(f.syntheticWorlds(ctx), f.tableWorlds(ctx)...)
 	strategies := f.field(ctx)
+	if len(worlds) > mostWorlds {
+		f.addf("%d populations and tables, want at most %d: a figure has that many columns", len(worlds), mostWorlds)
+	}
+	if len(strategies) > mostStrategies {
+		f.addf("%d strategies, the baselines among them, want at most %d: a figure has that many rows", len(strategies), mostStrategies)
+	}
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -132,6 +145,12 @@ func (f *compareFlags) run(ctx context.Context, a *app) error {
 	record, err := f.record(a, "compare", line, f.specs(worlds, strategies))
 	if err != nil {
 		return err
+	}
+	for _, w := range worlds {
+		if f.cfg.Drift.Kind == sim.DriftRevival && !w.dead {
+			f.warn(a, []string{fmt.Sprintf("--drift %v moves nothing on %s, which has no dead prompts (p = 0)", f.cfg.Drift, w.name)})
+		}
+		f.warn(a, w.few)
 	}
 	c := &fieldComparison{reproduce: line.String(), groups: f.groups(strategies)}
 	var notes []string // what figures do not show
@@ -164,7 +183,9 @@ const familyLevel = 0.05
 
 // A world is a population or table that strategies are compared on.
 type world struct {
-	flag   string // that named it
+	flag   string   // that named it
+	dead   bool     // some prompt has p = 0
+	few    []string // warnings of a table's few rollouts
 	name   string
 	stream string // names its streams
 	digest string // of a table
@@ -185,7 +206,8 @@ func (f *compareFlags) syntheticWorlds(ctx context.Context) []world {
 		if f.given(p.Spec, slices.ContainsFunc(worlds, func(w world) bool { return w.name == p.Spec })) {
 			continue
 		}
-		worlds = append(worlds, world{flag: "--population", name: p.Spec, stream: p.Spec, newSet: f.syntheticSet(p)})
+		dead := slices.ContainsFunc(p.Law.Atoms(), func(n distributions.Node) bool { return n.P == 0 })
+		worlds = append(worlds, world{flag: "--population", name: p.Spec, stream: p.Spec, dead: dead, newSet: f.syntheticSet(p)})
 	}
 	return worlds
 }
@@ -209,7 +231,8 @@ func (f *compareFlags) tableWorlds(ctx context.Context) []world {
 		if f.given(path, slices.ContainsFunc(worlds, func(w world) bool { return w.digest != "" && followed(w.name) == followed(path) })) {
 			continue
 		}
-		worlds = append(worlds, world{flag: "--table", name: path, stream: digest, digest: digest, newSet: tableSet(t)})
+		dead := slices.ContainsFunc(t.Rows, func(r table.Row) bool { return r.S == 0 })
+		worlds = append(worlds, world{flag: "--table", name: path, stream: digest, digest: digest, dead: dead, few: fewRollouts(t), newSet: tableSet(t)})
 	}
 	return worlds
 }

@@ -191,16 +191,18 @@ func (w *comparedWorld) text(t *output.Text) {
 		names[k] = shortSpec(s.Strategy)
 	}
 	t.Blank()
-	t.Line("Ranks")
+	t.Line("Ranks, and the rollouts generated a prompt of the batch")
 	ranks := output.Grid{Head: []string{""}}
 	for _, r := range w.Rankings {
-		ranks.Head = append(ranks.Head, strings.ReplaceAll(r.Objective, "_", " "))
+		ranks.Head = append(ranks.Head, strings.TrimSuffix(objectiveWords(r.Objective), " per rollout"))
 	}
+	ranks.Head = append(ranks.Head, "generated")
 	for k, name := range names {
 		cells := []string{name}
 		for _, r := range w.Rankings {
 			cells = append(cells, r.Ranks[k].String())
 		}
+		cells = append(cells, output.Measured(figure(w.Strategies[k].Generated)))
 		ranks.Add(cells...)
 	}
 	t.Grid(ranks)
@@ -241,8 +243,8 @@ func (w *comparedWorld) grid(names []string, columns []struct{ name, words strin
 // and, population by population, who gets the rollouts and what they reach.
 func (c *fieldComparison) drawings() ([]drawing, error) {
 	var g gallery
-	for i, r := range c.worlds[0].Rankings {
-		g.addWide("ranks-"+strings.ReplaceAll(r.Objective, "_", "-"), plots.TwoColumn, func() (plots.Figure, error) { return plots.Ranks(c.ranksData(i)) })
+	for _, o := range c.objectives() {
+		g.addWide("ranks-"+strings.ReplaceAll(o, "_", "-"), plots.TwoColumn, func() (plots.Figure, error) { return plots.Ranks(c.ranksData(o)) })
 	}
 	for i, w := range c.worlds {
 		shown := w.shown()
@@ -258,17 +260,46 @@ func (c *fieldComparison) drawings() ([]drawing, error) {
 	return g.drawings, g.err
 }
 
-// ranksData returns the ranks by objective i.
-func (c *fieldComparison) ranksData(i int) plots.RanksData {
-	d := plots.RanksData{Objective: strings.ReplaceAll(c.worlds[0].Rankings[i].Objective, "_", " ") + " per rollout"}
+// objectives lists what strategies are ranked by on any population: by tokens
+// only where lengths are known.
+func (c *fieldComparison) objectives() []string {
+	var objectives []string
+	for _, w := range c.worlds {
+		for _, r := range w.Rankings {
+			if !slices.Contains(objectives, r.Objective) {
+				objectives = append(objectives, r.Objective)
+			}
+		}
+	}
+	return objectives
+}
+
+// objectiveWords names an objective in words.
+func objectiveWords(objective string) string {
+	words, perToken := strings.CutSuffix(objective, "_token")
+	words = strings.ReplaceAll(words, "_snr", " SNR")
+	if perToken {
+		return words + " per token"
+	}
+	return words + " per rollout"
+}
+
+// ranksData returns the ranks by an objective; populations without it have none.
+func (c *fieldComparison) ranksData(objective string) plots.RanksData {
+	d := plots.RanksData{Objective: objectiveWords(objective)}
 	for _, w := range c.worlds {
 		d.Populations = append(d.Populations, w.name)
 	}
 	for k, s := range c.worlds[0].Strategies {
 		row := plots.RankRow{Group: c.groups[k], Label: shortSpec(s.Strategy)}
 		for _, w := range c.worlds {
-			r := w.Rankings[i].Ranks[k]
-			row.Ranks = append(row.Ranks, plots.RankRange{Low: r.Low, High: r.High})
+			var cell plots.RankRange
+			for _, r := range w.Rankings {
+				if r.Objective == objective {
+					cell = plots.RankRange{Low: r.Ranks[k].Low, High: r.Ranks[k].High}
+				}
+			}
+			row.Ranks = append(row.Ranks, cell)
 		}
 		d.Strategies = append(d.Strategies, row)
 	}
