@@ -72,12 +72,14 @@ type CurvePoint struct {
 // A Ranking orders the strategies by one objective, the larger the better.
 type Ranking struct {
 	Objective string
-	Ranks     []Rank // one a strategy, in the order of Comparison.Strategies
+	Ranks     []Rank  // one a strategy, in the order of Comparison.Strategies
+	Beats     [][]int // by strategy: those that it is better than beyond chance
 }
 
 // A Rank is the range of ranks that the paired differences leave open: Low-1
 // strategies are better beyond chance, and High is how many are not worse
-// beyond chance. Strategies that cannot be told apart share ranks.
+// beyond chance. Strategies that cannot be told apart share ranks; some that
+// can may share one too, as each range also knows of the others.
 type Rank struct{ Low, High int }
 
 // Named lists the single figures of c under their names in documents; the
@@ -167,7 +169,13 @@ type product struct {
 	scale  float64
 	reason string // why it does not exist where a denominator is 0
 	terms  []term
+	// reference is what relates the figure to the reference. Differences are
+	// tested without it: beside itself the reference would be sure to be 1.
+	reference []term
 }
+
+// all returns the terms, those of the reference included.
+func (p product) all() []term { return append(slices.Clone(p.terms), p.reference...) }
 
 // The reasons why a figure of many steps does not exist.
 const (
@@ -195,7 +203,7 @@ func (t *stepsTally) comparison(cfg *StepsConfig) *Comparison {
 
 // figure estimates a product.
 func (t *stepsTally) figure(p product) Estimate {
-	return t.joint.product(p.scale, p.reason, p.terms...)
+	return t.joint.product(p.scale, p.reason, p.all()...)
 }
 
 // at returns the place of a total of strategy k in the joint vector.
@@ -283,21 +291,20 @@ func (t *stepsTally) objectives(k int) objectives {
 		return []term{{at(k, total), power}, {at(k, cost), -power}}
 	}
 	relative := func(name, reason string, f func(k, total, cost int, power float64) []term, total, cost int) product {
-		return product{name, 1, reason, append(f(k, total, cost, 1), f(ref, total, cost, -1)...)}
+		return product{name: name, scale: 1, reason: reason, terms: f(k, total, cost, 1), reference: f(ref, total, cost, -1)}
+	}
+	own := func(name string, scale float64, reason string, terms ...term) product {
+		return product{name: name, scale: scale, reason: reason, terms: terms}
 	}
 	budget := float64(halves*cfg.Steps*cfg.Batch) * group // of the reference
 	return objectives{
-		signal:    product{"signal", 1, reasonNoUpdate, spread(k, stWSigma, stGenerated, 1)},
+		signal:    own("signal", 1, reasonNoUpdate, spread(k, stWSigma, stGenerated, 1)...),
 		progress:  relative("progress", reasonNoProgress, spread, stWSigmaU, stGenerated),
-		effective: product{"effective", group, reasonNothing, count(k, stEffective, stGenerated, 1)},
-		hits:      product{"hits", group, reasonNothing, count(k, stHits, stGenerated, 1)},
-		snr: product{"gradient_snr", budget, reasonOneValue, []term{
-			{at(k, stGradient), 2},
-			{at(k, stGradients), -2},
-			{at(k, stVariance), -1},
-			{at(k, stVariances), 1},
-			{at(k, stGenerated), -1},
-		}},
+		effective: own("effective", group, reasonNothing, count(k, stEffective, stGenerated, 1)...),
+		hits:      own("hits", group, reasonNothing, count(k, stHits, stGenerated, 1)...),
+		snr: own("gradient_snr", budget, reasonOneValue,
+			term{at(k, stGradient), 2}, term{at(k, stGradients), -2},
+			term{at(k, stVariance), -1}, term{at(k, stVariances), 1}, term{at(k, stGenerated), -1}),
 		signalToken:    relative("signal_token", reasonNoProgress, spread, stWSigma, stTokens),
 		progressToken:  relative("progress_token", reasonNoProgress, spread, stWSigmaU, stTokens),
 		effectiveToken: relative("effective_token", reasonNoProgress, count, stEffective, stTokens),
@@ -355,7 +362,7 @@ func (t *stepsTally) rank(c *Comparison, level float64) {
 	}
 	c.Level, c.Pairs = level, len(pairs)
 	for o, products := range byObjective {
-		c.Rankings = append(c.Rankings, Ranking{Objective: products[0].name, Ranks: make([]Rank, arms)})
+		c.Rankings = append(c.Rankings, Ranking{Objective: products[0].name, Ranks: make([]Rank, arms), Beats: make([][]int, arms)})
 		for k := range arms {
 			c.Rankings[o].Ranks[k] = Rank{1, arms}
 		}
@@ -366,9 +373,10 @@ func (t *stepsTally) rank(c *Comparison, level float64) {
 	}
 	for n, differ := range Holm(p, level, len(pairs)) {
 		if differ {
-			ranks := c.Rankings[pairs[n].objective].Ranks
-			ranks[pairs[n].worse].Low++
-			ranks[pairs[n].better].High--
+			r, better, worse := c.Rankings[pairs[n].objective], pairs[n].better, pairs[n].worse
+			r.Ranks[worse].Low++
+			r.Ranks[better].High--
+			r.Beats[better] = append(r.Beats[better], worse)
 		}
 	}
 }
@@ -382,7 +390,7 @@ type pair struct {
 // compare tests the difference of two figures, of strategies i and j.
 func (t *stepsTally) compare(a, b product, objective, i, j int) pair {
 	d := pair{objective: objective, better: i, worse: j, p: 1}
-	if t.joint.n < 2 || !t.joint.exists(a.terms) || !t.joint.exists(b.terms) {
+	if t.joint.n < 2 || !t.joint.exists(a.all()) || !t.joint.exists(b.all()) {
 		return d // nothing is known of the difference
 	}
 	x, gx := t.joint.gradient(a.scale, a.terms)
@@ -397,7 +405,9 @@ func (t *stepsTally) compare(a, b product, objective, i, j int) pair {
 	switch {
 	case difference <= rounding*max(math.Abs(x), math.Abs(y)):
 	case se == 0:
-		d.p = 0 // the same difference in every replicate
+		// The same difference in every replicate: by the sign test, as no t-test
+		// can say how little that means in a few replicates.
+		d.p = math.Exp2(1 - t.joint.n)
 	default:
 		d.p = 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: t.joint.n - 1}.Survival(difference/se)
 	}

@@ -416,6 +416,19 @@ func TestRanks(t *testing.T) {
 			t.Errorf("an estimate that never varies has no signal-to-noise, but the ranks %v", r.Ranks)
 		}
 	}
+	// One mixed group in all, in the reference or not, is no difference.
+	cfg.Batch, cfg.Steps, cfg.Replicates, cfg.Group = 4, 2, 16, 4
+	for seed := range uint64(20) {
+		cfg.Seed = seed
+		c = runSteps(t, cfg, promptSet(t, "point:p=0.002", 16), parsed("fixed:g=4", "thompson:g=4,select=uniform", "thompson:g=4,select=uniform,target=0.4")...)
+		for _, r := range c.Rankings {
+			for k, rank := range r.Ranks {
+				if rank != (sim.Rank{Low: 1, High: 3}) || len(r.Beats[k]) > 0 {
+					t.Errorf("seed %d, hardly an event: %s ranks strategy %d at %v", seed, r.Objective, k, rank)
+				}
+			}
+		}
+	}
 	for rank, want := range map[sim.Rank]string{{Low: 2, High: 2}: "2", {Low: 1, High: 4}: "1-4"} {
 		if rank.String() != want {
 			t.Errorf("rank %s, want %s", rank, want)

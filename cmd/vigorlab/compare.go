@@ -75,7 +75,8 @@ budget of G rollouts a prompt. A strategy whose budget is random keeps its own
 ledger, and figures count what a generated rollout buys. Beside the strategies
 stand the fair baselines: fixed groups of G, and the same rollouts on more
 prompts in smaller groups or on fewer in larger ones. Strategies that paired
-differences cannot tell apart share their ranks.`,
+differences cannot tell apart share their ranks. A method that needs prompt
+embeddings is handed vectors that tell the success probability, with noise.`,
 		Example: `  # the whole field on prompts like those of a GRPO run; without --population, on seven kinds of prompts
   vigorlab compare --population beta:a=0.36,b=0.68 --strategy all --quick --out field
 
@@ -102,6 +103,7 @@ differences cannot tell apart share their ranks.`,
 		"`SPEC` of how success probabilities move: none, walk:sd=X in arcsin sqrt p, learning:rate=X a trained rollout, revival:rate=X,p=P of dead prompts (default none)")
 	f.choice(flags, &f.cfg.Aggregate, "aggregate", []string{sim.AggregateRollout, sim.AggregatePrompt}, "`HOW` the update weighs groups")
 	f.real(flags, &f.cfg.Hard, "hard", 0, 1, "a prompt is hard where p <= `P`")
+	f.real(flags, &f.cfg.Noise, "embedding-noise", 0, 100, "prompt embeddings tell arcsin sqrt p with normal noise of standard deviation `X`; the range is 1.57")
 	flags.BoolVar(&f.quick, "quick", false, "fewer replicates: the field on the default populations in two minutes")
 	f.register(flags)
 	return cmd
@@ -353,6 +355,7 @@ func (f *compareFlags) line(worlds []world, strategies []strategy.Strategy) *com
 	l.add("drift", f.cfg.Drift)
 	l.add("aggregate", f.cfg.Aggregate)
 	l.add("hard", f.cfg.Hard)
+	l.add("embedding-noise", f.cfg.Noise)
 	l.add("seed", f.seed)
 	return l
 }
@@ -377,5 +380,7 @@ func (f *compareFlags) specs(worlds []world, strategies []strategy.Strategy) out
 		{Key: "drift", Value: f.cfg.Drift.String()},
 		{Key: "aggregate", Value: f.cfg.Aggregate},
 		{Key: "hard", Value: f.cfg.Hard},
+		{Key: "embeddings", Value: f.cfg.Embeddings},
+		{Key: "embedding_noise", Value: f.cfg.Noise},
 	}
 }

@@ -212,7 +212,7 @@ func (c *comparison) mainGrid(names []string) output.Grid {
 		}
 		row, exists := []string{strings.ReplaceAll(line.words, "UNIT", c.unit())}, false
 		for i := range c.Strategies {
-			f := figure(named(&c.Strategies[i], line.name))
+			f := figure(named(c.Strategies[i].Named(), line.name))
 			exists = exists || f.Mean != nil
 			row = append(row, output.Measured(f))
 		}
@@ -232,7 +232,7 @@ func (c *comparison) addPrompts(g *output.Grid, name string) {
 	}
 	row, exists, level := []string{""}, false, 0.0
 	for i := range c.Strategies {
-		p := figure(named(&c.Strategies[i], name)).Prompts
+		p := figure(named(c.Strategies[i].Named(), name)).Prompts
 		if p == nil || !(p.High-p.Low > 1e-9*math.Abs(p.High)) { // a constant
 			row = append(row, "")
 			continue
@@ -247,8 +247,8 @@ func (c *comparison) addPrompts(g *output.Grid, name string) {
 }
 
 // named returns the figure of that name.
-func named(s *sim.Outcome, name string) sim.Estimate {
-	for _, f := range s.Named() {
+func named(figures []sim.Named, name string) sim.Estimate {
+	for _, f := range figures {
 		if f.Name == name {
 			return *f.Estimate
 		}

@@ -77,7 +77,15 @@ func (w *comparedWorld) row(k int, group string) output.Object {
 	}
 	ranks := output.Object{}
 	for _, r := range w.Rankings {
-		ranks.Add(r.Objective, output.Object{{Key: "low", Value: r.Ranks[k].Low}, {Key: "high", Value: r.Ranks[k].High}})
+		beats := make([]string, len(r.Beats[k]))
+		for i, other := range r.Beats[k] {
+			beats[i] = w.Strategies[other].Strategy
+		}
+		ranks.Add(r.Objective, output.Object{
+			{Key: "low", Value: r.Ranks[k].Low},
+			{Key: "high", Value: r.Ranks[k].High},
+			{Key: "beats", Value: beats},
+		})
 	}
 	o.Add("rank", ranks)
 	bins := make([]output.Object, len(s.Allocation))
@@ -137,27 +145,33 @@ func (c *fieldComparison) rows() []output.Row {
 }
 
 // The columns of the tables: what a generated rollout buys, and what it costs.
+type column struct{ name, words string }
+
 var (
-	gainColumns = []struct{ name, words string }{
+	gainColumns = []column{
 		{"signal", "signal"},
 		{"progress", "progress"},
 		{"gradient_snr", "gradient SNR"},
 		{"hits", "hits"},
 		{"effective", "effective"},
 	}
-	tokenColumns = []struct{ name, words string }{
+	tokenColumns = []column{
 		{"signal_token", "signal/token"},
 		{"progress_token", "progress/token"},
 		{"hits_token", "hits/token"},
 		{"effective_token", "effective/token"},
 	}
-	costColumns = []struct{ name, words string }{
+	costColumns = []column{
 		{"generated_per_prompt", "generated"},
 		{"trained_per_prompt", "trained"},
 		{"rounds", "rounds"},
 		{"gradient_bias", "gradient bias"},
 		{"gradient_variance", "variance"},
 		{"calibration", "calibration"},
+	}
+	troubleColumns = []column{
+		{"short", "short steps"},
+		{"failed", "failed steps"},
 	}
 )
 
@@ -176,9 +190,12 @@ func (c *fieldComparison) text(t *output.Text) {
 	t.Blank()
 	t.Note("", fmt.Sprintf("Figures count what a generated rollout buys, so that budgets that differ can be compared. signal is the mean within-group "+
 		"standard deviation of the rewards that a trained rollout meets, progress weighs it by u = 4p(1-p) relative to fixed:g=%d, gradient SNR is the squared mean of "+
-		"the one-logit gradient estimate over its variance, hits are hard prompts (p <= %v) with a success and effective the mixed groups, "+
-		"both per %d rollouts. Rewards are in {-1, +1}.", first.Group, first.Hard, first.Group))
-	t.Note("", fmt.Sprintf("Ranks are ranges: strategies that share a rank cannot be told apart, by %s, at family level %g over all populations. "+
+		"the one-logit gradient estimate over its variance, hits are hard prompts (p <= %v) with a success, in groups that were discarded too, and "+
+		"effective the mixed groups trained on, both per %d rollouts. gradient SNR knows no bias: a method that trains on mixed groups alone is steady "+
+		"by construction. Rewards are in {-1, +1}.", first.Group, first.Hard, first.Group))
+	t.Note("", "In a short step the update has fewer groups than the batch, in a failed one the method's own code stops with an error. "+
+		"Figures of methods with a history or a pool hang on the size of the prompt set (--prompts), which decides how often a prompt returns.")
+	t.Note("", fmt.Sprintf("A range of ranks runs from one more than the strategies that are better beyond chance to those that are not worse: %s, at family level %g over all populations. "+
 		"fixed groups on more or fewer prompts are the baselines that any method must beat; a strategy that sees the truth is a bar, not a method. "+
 		"No objective here is training: a larger figure need not train faster.", first.test(), first.Level*float64(len(c.worlds))))
 }
@@ -216,23 +233,33 @@ func (w *comparedWorld) text(t *output.Text) {
 	}
 	t.Blank()
 	t.Line("What it costs")
-	t.Grid(w.grid(names, costColumns))
+	t.Grid(w.grid(names, w.costs()))
+}
+
+// costs returns the columns of what strategies cost: short and failed steps
+// where there were any.
+func (w *comparedWorld) costs() []column {
+	columns := slices.Clone(costColumns)
+	for _, c := range troubleColumns {
+		if slices.ContainsFunc(w.Strategies, func(s sim.Compared) bool {
+			return !strings.HasPrefix(s.Strategy, "fixed:") && named(s.Named(), c.name).Mean > 0 // fewer prompts are fewer groups by design
+		}) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
 }
 
 // grid returns a table with a row a strategy.
-func (w *comparedWorld) grid(names []string, columns []struct{ name, words string }) output.Grid {
+func (w *comparedWorld) grid(names []string, columns []column) output.Grid {
 	g := output.Grid{Head: []string{""}}
 	for _, c := range columns {
 		g.Head = append(g.Head, c.words)
 	}
 	for k, name := range names {
-		figures := map[string]sim.Estimate{}
-		for _, f := range w.Strategies[k].Named() {
-			figures[f.Name] = *f.Estimate
-		}
 		cells := []string{name}
 		for _, c := range columns {
-			cells = append(cells, output.Measured(figure(figures[c.name])))
+			cells = append(cells, output.Measured(figure(named(w.Strategies[k].Named(), c.name))))
 		}
 		g.Add(cells...)
 	}

@@ -162,7 +162,7 @@ func TestKeys(t *testing.T) {
 				"gradient_variance group groups_per_prompt hits hits_token progress progress_token rank rounds select_ns short signal signal_token " +
 				"strategy tokens_per_prompt trained_per_prompt",
 			"populations.0.rows.0.signal": figureKeys, "populations.0.rows.0.select_ns": figureKeys,
-			"populations.0.rows.0.rank": "effective gradient_snr hits progress signal", "populations.0.rows.0.rank.signal": "high low",
+			"populations.0.rows.0.rank": "effective gradient_snr hits progress signal", "populations.0.rows.0.rank.signal": "beats high low",
 			"populations.0.rows.0.curve.0":      "effective generated mean_p step",
 			"populations.0.rows.0.allocation.0": "high low rollouts share",
 		}},

@@ -74,7 +74,7 @@ func TestComparisonNumbers(t *testing.T) {
 		check(f.Name, f.Name+" ", *f.Estimate, document[f.Name])
 	}
 	for _, line := range comparisonLines {
-		want := strings.ReplaceAll(line.words, "UNIT", c.unit()) + " " + strings.ReplaceAll(output.Measured(figure(named(&o, line.name))), " ", "")
+		want := strings.ReplaceAll(line.words, "UNIT", c.unit()) + " " + strings.ReplaceAll(output.Measured(figure(named(o.Named(), line.name))), " ", "")
 		if !strings.Contains(squeeze(string(text.Bytes())), squeeze(want)) {
 			t.Errorf("the table has no line %q:\n%s", want, text.Bytes())
 		}

@@ -125,6 +125,7 @@ func TestFlagsReachTheResult(t *testing.T) {
 		{compare, "--drift walk", "populations", false},
 		{compare, "--aggregate prompt", "populations", false},
 		{compare, "--hard 0.9", "populations", false},
+		{compare + " --strategy vip:n=8,low=4,high=16 --prompts 12", "--embedding-noise 2", "populations", false},
 		{compare, "--workers 3", "populations", true},
 		{"verify --only 2.monte-carlo --quick", "--seed 2", "rungs", false},
 		{"verify --only 2.monte-carlo --quick", "--workers 3", "rungs", true},
