@@ -14,8 +14,10 @@ type Ratio struct{ text string } // normal; "" is 0
 // ParseRatio reads a decimal ("0.5", "5e-1") or a fraction ("1/2").
 func ParseRatio(text string) (Ratio, error) {
 	text = strings.TrimSpace(text)
-	if len(text) > 64 || exponentTooLarge(text) {
-		return Ratio{}, fmt.Errorf("%.80q is too long a number, want a decimal or a fraction such as 0.5 or 1/3", text)
+	const most = 64 // bytes: what is printed must parse back
+	long := fmt.Errorf("%.80q is too long a number, want a decimal or a fraction such as 0.5 or 1/3", text)
+	if len(text) > most || exponentTooLarge(text) {
+		return Ratio{}, long
 	}
 	r, ok := new(big.Rat).SetString(text)
 	if !ok || !plain(text) {
@@ -24,7 +26,11 @@ func ParseRatio(text string) (Ratio, error) {
 	if r.Sign() == 0 {
 		return Ratio{}, nil
 	}
-	return Ratio{text: normal(r)}, nil
+	normalised := normal(r)
+	if len(normalised) > most {
+		return Ratio{}, long
+	}
+	return Ratio{text: normalised}, nil
 }
 
 // plain refuses Go's literals, which big.Rat reads and people do not write:

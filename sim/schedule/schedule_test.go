@@ -85,7 +85,7 @@ func TestRatio(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %s", text, r, err, want)
 		}
 	}
-	for _, text := range []string{"", "x", "NaN", "Inf", "1/0", "0x1p-2", "1e9999", "1e-99999999", "1_000", "1/010", "-010/20", strings.Repeat("1", 65)} {
+	for _, text := range []string{"", "x", "NaN", "Inf", "1/0", "0x1p-2", "1e9999", "1e-99999999", "1e-300", "1e99", "1_000", "1/010", "-010/20", strings.Repeat("1", 65)} {
 		if r, err := ParseRatio(text); err == nil {
 			t.Errorf("%q is accepted as %v", text, r)
 		}
