@@ -1,9 +1,11 @@
 package strategy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"vigorlab/distributions"
 	"vigorlab/distributions/spec"
@@ -22,10 +24,7 @@ const (
 )
 
 // Oracle is handed the true success probabilities and makes, in one round, the
-// best possible choice of groups of at most max rollouts, g a prompt on
-// average, for a stated objective: no other choice made before the rewards are
-// seen has a higher expectation. A strategy that looks at rewards and stops
-// where a group is mixed can pass it, in effective groups and in hits.
+// best possible choice of groups of at most max rollouts for a stated objective.
 //
 //	signal             largest sum of E[G sigma_G]         ExpectedSignal
 //	progress           largest sum of u E[G sigma_G]       u = 4p(1-p)
@@ -33,18 +32,24 @@ const (
 //	hits               largest sum of 1 - (1-p)^G          over prompts with p <= hard
 //	gradient-variance  least sum of Var(RLOO), G >= 2      RLOOVariance
 //
-// The last two are concave in G, so the largest gain first is exact. Signal and
-// progress are not, and neither are they convex: E[G sigma_G]/G rises with G,
-// so that groups as large as max pay best, but at p = 1/2 the fourth rollout
-// adds less (1.111) than the third (1.121). Effective groups are worth nothing
-// before the second rollout. allocate finds these exactly. That E[G sigma_G]/G
-// rises: the mean of G rewards averages over those of G-1 of them, and sigma is
-// concave in the mean.
+// It spreads g rollouts a prompt over the prompts of its batch; what nobody can
+// use is spent all the same. No other choice made before the rewards are seen
+// has a higher expectation. A strategy that looks at rewards and stops where a
+// group is mixed can pass it, in effective groups and in hits. Between equal
+// choices a random order decides, which takes p for equal to 1-p wherever the
+// objective does.
 //
 // Without max one prompt would take everything; 128 is the largest cap of a
-// published strategy (Knapsack, Reinforce-Ada). Between equal choices a random
-// order decides. A step spends exactly g rollouts a prompt; what nobody can use
-// is spent all the same.
+// published strategy (Knapsack, Reinforce-Ada).
+//
+// # Why it is exact
+//
+// Hits and gradient-variance are concave in G, so the largest gain first is
+// exact (greedy). Effective groups are worth nothing before the second rollout
+// (mixedGroups). Signal and progress are neither concave nor convex:
+// E[G sigma_G]/G rises with G, so that groups as large as max pay best, but at p
+// = 1/2 the fourth rollout adds less (1.111) than the third (1.121). A dynamic
+// program finds the best (allocate) among the prompts that can matter (likely).
 type Oracle struct {
 	g, max    int
 	objective string
@@ -52,6 +57,7 @@ type Oracle struct {
 	spec      string
 
 	p    []float64
+	q    []float64 // the rarer outcome's probability, by rarer
 	n    []int
 	rank []int
 }
@@ -130,7 +136,21 @@ func (o *Oracle) Capabilities() Capabilities { return oracleKind.info.Capabiliti
 func (o *Oracle) Start(int) error { return nil }
 
 // SeeTruth implements TruthSeer.
-func (o *Oracle) SeeTruth(p []float64) { o.p = append(o.p[:0], p...) }
+func (o *Oracle) SeeTruth(p []float64) {
+	o.p = append(o.p[:0], p...)
+	o.q = o.q[:0]
+	for _, p := range p {
+		o.q = append(o.q, rarer(p))
+	}
+}
+
+// rarer returns the least success probability whose variance is that of p, the
+// same number for s/n and (n-s)/n: min(p, 1-p) to within rounding, but near 1/2,
+// where errors of 1e-8 leave p(1-p) and all that is smooth in it what it is.
+func rarer(p float64) float64 {
+	u := distributions.Level(p)
+	return u / 2 / (1 + math.Sqrt(1-u))
+}
 
 // Budget implements Budgeter.
 func (o *Oracle) Budget(batch int) int { return o.g * batch }
@@ -140,65 +160,87 @@ func (o *Oracle) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []r
 	if b.Round > 0 {
 		return ask
 	}
-	o.rank = randomRanks(o.rank, b.Len(), r)
-	if gain := o.gain(); gain != nil {
-		o.n = equalGroups(o.n, b.Len(), o.low())
-		greedy(o.n, (o.g-o.low())*b.Len(), o.max, gain, o.rank)
-	} else {
-		total := o.g * b.Len()
-		o.n = allocate(o.values(min(o.max, total)), total, o.rank)
-	}
+	o.rank = randomRanks(o.rank, len(o.p), r)
+	o.n = equalGroups(o.n, len(o.p), 0)
+	o.choose(o.g * b.Len())
 	return askGroups(ask, o.n)
 }
 
-// gain returns what the rollout after n adds to prompt i, for the objectives
-// that are concave; nil for the others.
-func (o *Oracle) gain() func(i, n int) float64 {
+// choose raises n from nothing to the best numbers with sum total.
+func (o *Oracle) choose(total int) {
 	switch o.objective {
 	case oracleHits:
-		return func(i, n int) float64 {
-			p := o.p[i]
-			if p > o.hard {
-				p = 0
-			}
-			return orEven(p*math.Pow(1-p, float64(n)), n)
-		}
+		greedy(o.n, total, o.max, o.hitGain, o.rank)
 	case oracleGradient:
-		return func(i, n int) float64 { return orEven(RLOOVariance(o.p[i], n)-RLOOVariance(o.p[i], n+1), n) }
+		o.n = equalGroups(o.n, len(o.p), o.low())
+		greedy(o.n, total-o.low()*len(o.p), o.max, o.varianceGain, o.rank)
+	case oracleEffective:
+		mixedGroups(o.n, o.q, total, o.max, o.rank)
+	default:
+		likely := o.likely(total)
+		n := allocate(o.values(likely, min(o.max, total)), total, inOrder(len(likely)))
+		for k, i := range likely {
+			o.n[i] = n[k]
+		}
 	}
-	return nil
 }
 
-// values returns what 0 to most rollouts of every prompt are worth; prompts of
-// equal p share a slice.
-func (o *Oracle) values(most int) [][]float64 {
-	value := make([][]float64, len(o.p))
-	known := map[float64][]float64{}
-	for i, p := range o.p {
-		if known[p] == nil {
-			known[p] = o.worth(p, most)
+// hitGain returns what the rollout after n adds to the hits of prompt i.
+func (o *Oracle) hitGain(i, n int) float64 {
+	p := o.p[i]
+	if p > o.hard {
+		p = 0
+	}
+	return orEven(p*math.Pow(1-p, float64(n)), n)
+}
+
+// varianceGain returns what the rollout after n >= 2 takes off the variance of
+// prompt i.
+func (o *Oracle) varianceGain(i, n int) float64 {
+	return orEven(RLOOVariance(o.p[i], n)-RLOOVariance(o.p[i], n+1), n)
+}
+
+// likely returns prompts among which a best choice of total rollouts for the
+// signal or the progress is found: those of the largest u = 4p(1-p), ties in
+// random order, floor(2 total/(max+1)) of them and at least one.
+//
+// Let V(n) be what n rollouts of a prompt are worth. V(n)/n does not fall with
+// n: the mean of n rewards averages over those of n-1 of them, and sigma is
+// concave in the mean (for progress V is multiplied by u). For every n, V(n)
+// does not fall with u either: E[sqrt(s(n-s))] is the Bernstein polynomial in p
+// of a concave function symmetric about 1/2, hence such a function itself.
+//
+// Where two prompts have n1 and n2 rollouts, n1+n2 <= max, the one of the larger
+// u may have all: V(n1+n2) = (n1+n2) V(n1+n2)/(n1+n2) >= V(n1) + V(n2), and the
+// other one's share was worth no more than its own. So some best choice has
+// n1+n2 >= max+1 for any two of its k prompts. Summed around a circle of all k
+// >= 2 that is 2 total >= k (max+1). And a prompt left out whose u is larger than
+// that of one taken may have its place.
+func (o *Oracle) likely(total int) []int {
+	prompts := inOrder(len(o.p))
+	slices.SortFunc(prompts, func(a, b int) int {
+		return cmp.Or(cmp.Compare(o.q[b], o.q[a]), cmp.Compare(o.rank[a], o.rank[b]))
+	})
+	return prompts[:min(len(prompts), max(1, 2*total/(o.max+1)))]
+}
+
+// values returns what 0 to most rollouts of the prompts are worth; prompts of
+// equal variance share a slice.
+func (o *Oracle) values(prompts []int, most int) [][]float64 {
+	value := make([][]float64, len(prompts))
+	for k, i := range prompts {
+		if k > 0 && o.q[i] == o.q[prompts[k-1]] {
+			value[k] = value[k-1]
+			continue
 		}
-		value[i] = known[p]
+		value[k] = ExpectedSignal(o.q[i], most)
+		if o.objective == oracleProgress {
+			for n := range value[k] {
+				value[k][n] *= distributions.Level(o.p[i])
+			}
+		}
 	}
 	return value
-}
-
-// worth returns what 0 to most rollouts of a prompt are worth.
-func (o *Oracle) worth(p float64, most int) []float64 {
-	if o.objective == oracleEffective {
-		worth := make([]float64, most+1)
-		for n := range worth {
-			worth[n] = EffectiveProbability(p, n)
-		}
-		return worth
-	}
-	worth := ExpectedSignal(p, most)
-	if o.objective == oracleProgress {
-		for n := range worth {
-			worth[n] *= distributions.Level(p)
-		}
-	}
-	return worth
 }
 
 // Update implements Strategy: every group is trained on.

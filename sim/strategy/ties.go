@@ -13,6 +13,15 @@ func randomRanks(rank []int, n int, r *rand.Rand) []int {
 	return rank
 }
 
+// inOrder returns 0..n-1.
+func inOrder(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}
+
 // orEven returns the gain where there is one. Where the rollout after n gains
 // nothing it returns -n: below every gain, and least for the prompt that has
 // least, so that greedy spreads evenly what nobody can use.
