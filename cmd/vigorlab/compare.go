@@ -263,7 +263,7 @@ func (f *compareFlags) field(ctx context.Context) []strategy.Strategy {
 	for _, text := range asked {
 		if text == allStrategies {
 			specs = append(specs, strategy.Spending(f.cfg.Group, f.cfg.Steps)...)
-			specs = append(specs, strategy.Oracles(f.cfg.Group)...)
+			specs = append(specs, strategy.Oracles(f.cfg.Group, f.cfg.Hard)...)
 			continue
 		}
 		specs = append(specs, text)

@@ -32,12 +32,28 @@ const (
 //	hits               largest sum of 1 - (1-p)^G          over prompts with p <= hard
 //	gradient-variance  least sum of Var(RLOO), G >= 2      RLOOVariance
 //
-// It spreads g rollouts a prompt over the prompts of its batch; what nobody can
-// use is spent all the same. No other choice made before the rewards are seen
-// has a higher expectation. A strategy that looks at rewards and stops where a
-// group is mixed can pass it, in effective groups and in hits. Between equal
-// choices a random order decides, which takes p for equal to 1-p wherever the
-// objective does.
+// With prompts=batch it spreads g rollouts a prompt over the prompts of its
+// batch. With prompts=set it spreads as many over the whole prompt set, where
+// a prompt may get none. Either way a step spends exactly g rollouts for each
+// of the B groups of the batch, or max for every prompt of a set that can take
+// no more; what nobody can use is spent all the same. Between equal choices a
+// random order decides, which takes p for equal to 1-p wherever the objective
+// does.
+//
+// What is a theorem: of all choices of groups of at most max made before the
+// rewards of the step are seen, with as many rollouts, none has a higher
+// expectation. What is not: a strategy that looks at rewards between the rounds
+// of a step, and stops where a group is mixed or a prompt is hit, is no such
+// choice, nor is one that spends fewer rollouts a step and is judged by what
+// each buys (GRESO passes so, in effective groups, where the set is one batch),
+// nor one that leaves groups out of the update, weighs them, or trains on
+// rollouts of earlier steps. Nor does the best of every step make the best run
+// where success probabilities move with training. And prompts=batch is no bar
+// for strategies that pick prompts from the set.
+//
+// Gradient-variance has no prompts=set: what is estimated is the mean over the
+// set, and a prompt without rollouts is missing from it, which is bias, not
+// variance.
 //
 // Without max one prompt would take everything; 128 is the largest cap of a
 // published strategy (Knapsack, Reinforce-Ada).
@@ -54,12 +70,14 @@ type Oracle struct {
 	g, max    int
 	objective string
 	hard      float64
+	set       bool // prompts=set
 	spec      string
 
-	p    []float64
-	q    []float64 // the rarer outcome's probability, by rarer
-	n    []int
-	rank []int
+	batch int
+	p     []float64
+	q     []float64 // the rarer outcome's probability, by rarer
+	n     []int
+	rank  []int
 }
 
 var (
@@ -67,32 +85,49 @@ var (
 	_ TruthSeer = (*Oracle)(nil)
 )
 
+// Whose prompts the oracle chooses among.
+const (
+	oracleBatch = "batch"
+	oracleSet   = "set"
+)
+
 var oracleKind = kind{
 	info: Info{
 		Name: "oracle",
 		Parameters: []Parameter{
 			{"objective", oracleSignal, "signal, progress, effective, hits, gradient-variance", "what the groups are best for"},
-			{"g", "8", "a whole number in [1, max], from 2 for gradient-variance", "rollouts a prompt on average"},
+			{"g", "8", "a whole number in [1, max], from 2 for gradient-variance", "rollouts a prompt of the batch on average"},
 			{"max", "128", fmt.Sprintf("a whole number in [1, %d]", oracleMost), "rollouts that a prompt gets at most"},
 			{"hard", "0.2", "[0, 1]", "largest success probability of the prompts whose hits count"},
+			{"prompts", oracleBatch, "batch, set; batch for gradient-variance", "choose among the prompts of the batch, or of the whole prompt set"},
 		},
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true, Truth: true},
 		Provenance:   "own",
 		Source:       "the best choice before rewards are seen, by definition",
 	},
 	parse:    parseOracle,
-	spending: func(g, _ int) string { return Oracles(g)[0] },
+	spending: func(g, _ int) string { return Oracles(g, 0.2)[0] },
 }
 
 // Oracles returns the specs of the oracle for every objective that a group of
-// g >= 1 rollouts a prompt on average allows.
-func Oracles(g int) []string {
+// g >= 1 rollouts a prompt on average allows: over the whole prompt set, and
+// over the batch where only that makes sense. Hits count for prompts with p <=
+// hard, in [0, 1].
+func Oracles(g int, hard float64) []string {
 	g = min(g, oracleMost)
 	var specs []string
 	for _, objective := range []string{oracleSignal, oracleProgress, oracleEffective, oracleHits, oracleGradient} {
-		if objective != oracleGradient || g >= 2 {
-			specs = append(specs, fmt.Sprintf("oracle:objective=%s,g=%d,max=%d", objective, g, min(16*g, oracleMost)))
+		text := fmt.Sprintf("oracle:objective=%s,g=%d,max=%d", objective, g, min(16*g, oracleMost))
+		switch {
+		case objective != oracleGradient:
+			text += ",prompts=" + oracleSet
+		case g < 2:
+			continue
 		}
+		if objective == oracleHits {
+			text += ",hard=" + spec.FormatFloat(hard)
+		}
+		specs = append(specs, text)
 	}
 	return specs
 }
@@ -104,12 +139,16 @@ func parseOracle(s spec.Spec) (Strategy, error) {
 		g:         a.Int("g", 8, 1, oracleMost),
 		max:       a.Int("max", 128, 1, oracleMost),
 		hard:      a.Float("hard", 0.2, "[0, 1]", func(x float64) bool { return x >= 0 && x <= 1 }),
+		set:       a.Choice("prompts", oracleBatch, oracleBatch, oracleSet) == oracleSet,
 	}
 	if o.g > o.max {
 		a.Fault("g", o.g, fmt.Sprintf("at most max = %d", o.max))
 	}
 	if o.g < o.low() {
 		a.Fault("g", o.g, "at least 2 for objective=gradient-variance")
+	}
+	if o.set && o.objective == oracleGradient {
+		a.Fault("prompts", oracleSet, "batch for objective=gradient-variance: prompts left out of the mean over the set are bias, not variance")
 	}
 	if err := a.Err(); err != nil {
 		return nil, err
@@ -130,10 +169,17 @@ func (o *Oracle) low() int {
 func (o *Oracle) Spec() string { return o.spec }
 
 // Capabilities implements Strategy.
-func (o *Oracle) Capabilities() Capabilities { return oracleKind.info.Capabilities }
+func (o *Oracle) Capabilities() Capabilities {
+	c := oracleKind.info.Capabilities
+	c.PicksPrompts = o.set
+	return c
+}
 
 // Start implements Strategy; any batch will do.
-func (o *Oracle) Start(int) error { return nil }
+func (o *Oracle) Start(batch int) error {
+	o.batch = batch
+	return nil
+}
 
 // SeeTruth implements TruthSeer.
 func (o *Oracle) SeeTruth(p []float64) {
@@ -152,7 +198,8 @@ func rarer(p float64) float64 {
 	return u / 2 / (1 + math.Sqrt(1-u))
 }
 
-// Budget implements Budgeter.
+// Budget implements Budgeter. A set of fewer than batch*g/max prompts cannot
+// take it all.
 func (o *Oracle) Budget(batch int) int { return o.g * batch }
 
 // Next asks the whole allocation at once.
@@ -162,8 +209,16 @@ func (o *Oracle) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []r
 	}
 	o.rank = randomRanks(o.rank, len(o.p), r)
 	o.n = equalGroups(o.n, len(o.p), 0)
-	o.choose(o.g * b.Len())
-	return askGroups(ask, o.n)
+	o.choose(min(o.g*o.batch, o.max*len(o.p)))
+	if !o.set {
+		return askGroups(ask, o.n)
+	}
+	for id, n := range o.n {
+		if n > 0 {
+			ask = append(ask, rollout.Request{X: b.Set.Admit(id), N: n})
+		}
+	}
+	return ask
 }
 
 // choose raises n from nothing to the best numbers with sum total.
