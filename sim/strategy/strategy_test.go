@@ -344,3 +344,42 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestFixedTrace follows fixed:g=4,prompts=2 by hand for two steps of batches
+// of 2 over a set of 6: 4 prompts a step in the epoch's order, each with 4
+// rollouts in one round. The second step has the 2 that the first epoch left,
+// then the first 2 of the second epoch that are not among them. Ties there are
+// none to break.
+func TestFixedTrace(t *testing.T) {
+	world := func() *strategytest.World {
+		return &strategytest.World{
+			Prompts: 6, Batch: 2, Steps: 2, Order: rand.New(rand.NewPCG(4, 4)),
+			Answer: func(_, id, _, n int) int { return min(id, n) },
+		}
+	}
+	got, err := strategytest.Steps(mustParse(t, "fixed:g=4,prompts=2"), world(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(4, 4)) // the order of the epochs
+	order := []int{0, 1, 2, 3, 4, 5}
+	shuffle := func() { r.Shuffle(6, func(i, j int) { order[i], order[j] = order[j], order[i] }) }
+	shuffle()
+	want := [][]int{slices.Clone(order[:4]), slices.Clone(order[4:])}
+	shuffle()
+	for _, id := range order {
+		if len(want[1]) < 4 && !slices.Contains(want[1], id) {
+			want[1] = append(want[1], id)
+		}
+	}
+	for step, trace := range got {
+		if !slices.Equal(trace.ID, want[step]) || len(trace.Asked) != 1 {
+			t.Errorf("step %d: prompts %v in %d rounds, want %v in 1", step+1, trace.ID, len(trace.Asked), want[step])
+		}
+		for x, n := range trace.N {
+			if n != 4 || trace.S[x] != min(trace.ID[x], 4) {
+				t.Errorf("step %d, prompt %d: %d of %d, want %d of 4", step+1, trace.ID[x], trace.S[x], n, min(trace.ID[x], 4))
+			}
+		}
+	}
+}
