@@ -70,9 +70,11 @@ type CurvePoint struct {
 }
 
 // A Ranking orders the strategies by one objective, the larger the better.
+// Those that see the truth are bars: they have no rank, and none is tested
+// against them.
 type Ranking struct {
 	Objective string
-	Ranks     []Rank  // one a strategy, in the order of Comparison.Strategies
+	Ranks     []Rank  // one a strategy, in the order of Comparison.Strategies; the zero Rank for a bar
 	Beats     [][]int // by strategy: those that it is better than beyond chance
 }
 
@@ -342,6 +344,14 @@ func (t *stepsTally) allocation(k int) []AllocationBin {
 // which a figure does not exist stays open.
 func (t *stepsTally) rank(c *Comparison, level float64) {
 	arms := len(c.Strategies)
+	bar := make([]bool, arms)
+	contenders := 0
+	for k, a := range t.worker.arms {
+		bar[k] = a.strategy.Capabilities().Truth
+		if !bar[k] {
+			contenders++
+		}
+	}
 	byObjective := make([][]product, 0)
 	for k := range arms {
 		o := t.objectives(k)
@@ -356,6 +366,9 @@ func (t *stepsTally) rank(c *Comparison, level float64) {
 	for o, products := range byObjective {
 		for i := range arms {
 			for j := range i {
+				if bar[i] || bar[j] {
+					continue
+				}
 				pairs = append(pairs, t.compare(products[i], products[j], o, i, j))
 			}
 		}
@@ -364,7 +377,9 @@ func (t *stepsTally) rank(c *Comparison, level float64) {
 	for o, products := range byObjective {
 		c.Rankings = append(c.Rankings, Ranking{Objective: products[0].name, Ranks: make([]Rank, arms), Beats: make([][]int, arms)})
 		for k := range arms {
-			c.Rankings[o].Ranks[k] = Rank{1, arms}
+			if !bar[k] {
+				c.Rankings[o].Ranks[k] = Rank{1, contenders}
+			}
 		}
 	}
 	p := make([]float64, len(pairs))
@@ -414,8 +429,11 @@ func (t *stepsTally) compare(a, b product, objective, i, j int) pair {
 	return d
 }
 
-// String prints the range: 1, or 2-4.
+// String prints the range: 1, or 2-4; "bar" for none.
 func (r Rank) String() string {
+	if r == (Rank{}) {
+		return "bar"
+	}
 	if r.Low == r.High {
 		return fmt.Sprint(r.Low)
 	}

@@ -370,7 +370,7 @@ func TestRanks(t *testing.T) {
 	cfg := sim.DefaultSteps()
 	cfg.Batch, cfg.Steps, cfg.Replicates = 32, 4, 60
 	ranks := func(population string) map[string][]sim.Rank {
-		c := runSteps(t, cfg, promptSet(t, population, 96), parsed("fixed:g=8", "vigor:select=random", "vigor:select=random,ties=index", "vigor:select=truth")...)
+		c := runSteps(t, cfg, promptSet(t, population, 96), parsed("fixed:g=8", "vigor:select=random", "vigor:select=random,ties=index", "vigor", "vigor:select=truth")...)
 		all := map[string][]sim.Rank{}
 		for _, r := range c.Rankings {
 			all[r.Objective] = r.Ranks
@@ -381,11 +381,11 @@ func TestRanks(t *testing.T) {
 		return all
 	}
 	beta := ranks("beta:a=0.3,b=0.7")
-	if r := beta["signal"]; r[3] != (sim.Rank{Low: 1, High: 1}) || r[1] != r[2] || r[1].Low != 2 {
-		t.Errorf("ranks by signal %v, want the truth first and the two random ones together", r)
+	if r := beta["signal"]; r[3] != (sim.Rank{Low: 1, High: 1}) || r[1] != r[2] || r[1].Low != 2 || r[4] != (sim.Rank{}) {
+		t.Errorf("ranks by signal %v, want vigor first, the two random ones together and none for the truth", r)
 	}
 	for objective, r := range ranks("point:p=0") {
-		for _, rank := range r {
+		for _, rank := range r[:4] {
 			if rank != (sim.Rank{Low: 1, High: 4}) {
 				t.Errorf("dead prompts, %s: ranks %v, want 1-4 for all", objective, r)
 			}
@@ -429,7 +429,7 @@ func TestRanks(t *testing.T) {
 			}
 		}
 	}
-	for rank, want := range map[sim.Rank]string{{Low: 2, High: 2}: "2", {Low: 1, High: 4}: "1-4"} {
+	for rank, want := range map[sim.Rank]string{{Low: 2, High: 2}: "2", {Low: 1, High: 4}: "1-4", {}: "bar"} {
 		if rank.String() != want {
 			t.Errorf("rank %s, want %s", rank, want)
 		}

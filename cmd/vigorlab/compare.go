@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -169,13 +171,15 @@ func (f *compareFlags) run(ctx context.Context, a *app) error {
 			}
 			c.worlds = append(c.worlds, comparedWorld{w.name, found})
 		}
-		notes, err = saveRun(ctx, d, c.result, c.drawings)
-		return err
+		if notes, err = saveRun(ctx, d, c.result, c.drawings); err != nil || d == nil {
+			return err
+		}
+		return d.Write("report.md", c.report())
 	})
 	if err != nil {
 		return err
 	}
-	f.warn(a, notes)
+	f.warn(a, append(notes, f.otherBudgets(c)...))
 	return c.result().print(a, f.format)
 }
 
@@ -339,6 +343,30 @@ func (f *compareFlags) groups(strategies []strategy.Strategy) []string {
 	return groups
 }
 
+// otherBudgets warns of strategies that were named with parameters that spend
+// another budget than fixed groups beside them, and names those of all.
+func (f *compareFlags) otherBudgets(c *fieldComparison) []string {
+	const close = 0.1
+	var warnings []string
+	scaled := strategy.Spending(f.cfg.Group, f.cfg.Steps)
+	for k, group := range c.groups {
+		s := &c.worlds[0].Strategies[k]
+		name, _, _ := strings.Cut(s.Strategy, ":")
+		i := slices.IndexFunc(scaled, func(spec string) bool { return strings.HasPrefix(spec, name+":") })
+		if group == groupBaselines || i < 0 || math.Abs(s.Generated.Mean/float64(f.cfg.Group)-1) <= close || f.runsAll() {
+			continue
+		}
+		warnings = append(warnings, fmt.Sprintf("%s generates %.3g rollouts a prompt on %s, not --group %d: --strategy all runs it as %s",
+			shortSpec(s.Strategy), s.Generated.Mean, c.worlds[0].name, f.cfg.Group, scaled[i]))
+	}
+	return warnings
+}
+
+// runsAll reports whether every strategy runs with the parameters of all.
+func (f *compareFlags) runsAll() bool {
+	return len(f.strategySpecs) == 0 || slices.Contains(f.strategySpecs, allStrategies)
+}
+
 func (f *compareFlags) line(worlds []world, strategies []strategy.Strategy) *commandLine {
 	l := newCommandLine("compare")
 	for _, w := range worlds {
@@ -351,7 +379,9 @@ func (f *compareFlags) line(worlds []world, strategies []strategy.Strategy) *com
 	l.add("group", f.cfg.Group)
 	l.add("steps", f.cfg.Steps)
 	l.add("replicates", f.cfg.Replicates)
-	l.add("prompts", f.prompts)
+	if len(f.populationSpecs) > 0 {
+		l.add("prompts", f.prompts)
+	}
 	l.add("drift", f.cfg.Drift)
 	l.add("aggregate", f.cfg.Aggregate)
 	l.add("hard", f.cfg.Hard)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -183,29 +184,74 @@ func (c *fieldComparison) text(t *output.Text) {
 	t.Note("", fmt.Sprintf("%d steps of %d groups, %d rollouts a prompt; %d replicates, pairs of runs (± is one standard error over them). Drift: %s.",
 		first.Steps, first.Batch, first.Group, first.Replicates, first.Drift))
 	for i, w := range c.worlds {
-		t.Heading(fmt.Sprintf("Population %c, %d prompts", 'A'+i%26, w.Prompts))
+		t.Heading(fmt.Sprintf("Population %s, %d prompts", letter(i), w.Prompts))
 		t.Note("", w.name)
-		w.text(t)
+		w.text(t, c.groups)
 	}
 	t.Blank()
-	t.Note("", fmt.Sprintf("Figures count what a generated rollout buys, so that budgets that differ can be compared. signal is the mean within-group "+
-		"standard deviation of the rewards that a trained rollout meets, progress weighs it by u = 4p(1-p) relative to fixed:g=%d, gradient SNR is the squared mean of "+
-		"the one-logit gradient estimate over its variance, hits are hard prompts (p <= %v) with a success, in groups that were discarded too, and "+
-		"effective the mixed groups trained on, both per %d rollouts. gradient SNR knows no bias: a method that trains on mixed groups alone is steady "+
-		"by construction. Rewards are in {-1, +1}.", first.Group, first.Hard, first.Group))
-	t.Note("", "In a short step the update has fewer groups than the batch, in a failed one the method's own code stops with an error. "+
-		"Figures of methods with a history or a pool hang on the size of the prompt set (--prompts), which decides how often a prompt returns.")
-	t.Note("", fmt.Sprintf("A range of ranks runs from one more than the strategies that are better beyond chance to those that are not worse: %s, at family level %g over all populations. "+
-		"fixed groups on more or fewer prompts are the baselines that any method must beat; a strategy that sees the truth is a bar, not a method. "+
-		"No objective here is training: a larger figure need not train faster.", first.test(), first.Level*float64(len(c.worlds))))
+	for _, note := range c.footnotes() {
+		t.Note("", note)
+	}
+}
+
+// footnotes says what the figures mean, and what they do not.
+func (c *fieldComparison) footnotes() []string {
+	first := c.worlds[0]
+	return []string{
+		fmt.Sprintf("Figures count what a generated rollout buys, so that budgets that differ can be compared. signal is the mean within-group "+
+			"standard deviation of the rewards that a trained rollout meets, progress weighs it by u = 4p(1-p) relative to fixed:g=%d. hits are "+
+			"hard prompts (p <= %v) with a success, in groups that were discarded too, and effective the mixed groups trained on, both per %d "+
+			"rollouts. Rewards are in {-1, +1}.", first.Group, first.Hard, first.Group),
+		fmt.Sprintf("gradient bias and variance are those of the one-logit gradient estimate, relative to the true gradient of the whole set; gradient "+
+			"SNR is the squared mean over the variance, per %d rollouts. It knows no bias: a method that trains on mixed groups alone is steady by "+
+			"construction.", first.Batch*first.Group),
+		"generated and trained are rollouts a prompt of the batch, rounds sequential ones a step, calibration the root mean squared error of the " +
+			"success probabilities that a method believes. In a short step the update has fewer groups than the batch, in a failed one the method's " +
+			"own code stops with an error; both are shares. Figures of methods with a history or a pool hang on the size of the prompt set, which " +
+			"decides how often a prompt returns.",
+		fmt.Sprintf("A range of ranks runs from one more than the strategies that are better beyond chance to those that are not worse: %s, at family "+
+			"level %g over all populations. Two ranges may overlap though the two differ: beats in --format json tells. Strategies that see the truth "+
+			"are bars and have no rank; fixed groups are the baselines that any method must beat. No objective here is training: a larger figure need "+
+			"not train faster.", first.test(), first.Level*float64(len(c.worlds))),
+	}
+}
+
+// report returns report.md: who leads where, and the figures with captions.
+func (c *fieldComparison) report() []byte {
+	var b bytes.Buffer
+	first := c.worlds[0]
+	fmt.Fprintf(&b, "# The field\n\n    %s\n\n", c.reproduce)
+	setting := fmt.Sprintf("%d groups of %d, %d steps, %d pairs of runs, drift %s, signed coding, seed %d",
+		first.Batch, first.Group, first.Steps, first.Replicates, first.Drift, first.Seed)
+	for _, note := range c.footnotes() {
+		fmt.Fprintf(&b, "%s\n\n", note)
+	}
+	b.WriteString("## Ranks\n\n")
+	for _, o := range c.objectives() {
+		fmt.Fprintf(&b, "![ranks](figures/ranks-%s.png)\n\n*Ranks by %s. %s.*\n\n", strings.ReplaceAll(o, "_", "-"), objectiveWords(o), setting)
+	}
+	for i, w := range c.worlds {
+		fmt.Fprintf(&b, "## Population %s: `%s`\n\n", letter(i), w.name)
+		for _, r := range w.Rankings {
+			fmt.Fprintf(&b, "- %s\n", w.leaders(r, c.groups))
+		}
+		caption := fmt.Sprintf("%s, a set of %d prompts. %s.", w.name, w.Prompts, setting)
+		fmt.Fprintf(&b, "\n![allocation](figures/allocation-%s.png)\n\n*Who gets the rollouts: fixed:g=%d, VIGOR and the methods with the most progress. %s*\n\n", letter(i), w.Group, caption)
+		fmt.Fprintf(&b, "![cost and quality](figures/cost-quality-%s.png)\n\n*What is reached against what is spent: fixed:g=%d, VIGOR and the strategies with the most mixed groups. %s*\n\n", letter(i), w.Group, caption)
+	}
+	return b.Bytes()
 }
 
 // text prints the tables of one population. Selection times stay out: no two
 // runs agree on them, and a table can be printed again.
-func (w *comparedWorld) text(t *output.Text) {
+func (w *comparedWorld) text(t *output.Text, groups []string) {
 	names := make([]string, len(w.Strategies))
 	for k, s := range w.Strategies {
 		names[k] = shortSpec(s.Strategy)
+	}
+	t.Blank()
+	for _, r := range w.Rankings {
+		t.Note("", w.leaders(r, groups))
 	}
 	t.Blank()
 	t.Line("Ranks, and the rollouts generated a prompt of the batch")
@@ -234,6 +280,26 @@ func (w *comparedWorld) text(t *output.Text) {
 	t.Blank()
 	t.Line("What it costs")
 	t.Grid(w.grid(names, w.costs()))
+}
+
+// leaders says in a line who may be the best by an objective, methods and
+// baselines apart: those of which no other is better beyond chance.
+func (w *comparedWorld) leaders(r sim.Ranking, groups []string) string {
+	var first []string
+	for k, rank := range r.Ranks {
+		if rank.Low == 1 {
+			name := shortSpec(w.Strategies[k].Strategy)
+			if groups[k] == groupBaselines {
+				name += " (a baseline)"
+			}
+			first = append(first, name)
+		}
+	}
+	const most = 4
+	if n := len(first); n > most {
+		first = append(first[:most], fmt.Sprintf("%d more", n-most))
+	}
+	return fmt.Sprintf("Best by %s: %s.", objectiveWords(r.Objective), strings.Join(first, ", "))
 }
 
 // costs returns the columns of what strategies cost: short and failed steps
@@ -274,18 +340,18 @@ func (c *fieldComparison) drawings() ([]drawing, error) {
 		g.addWide("ranks-"+strings.ReplaceAll(o, "_", "-"), plots.TwoColumn, func() (plots.Figure, error) { return plots.Ranks(c.ranksData(o)) })
 	}
 	for i, w := range c.worlds {
-		shown := w.shown()
-		name := func(what string) string {
-			if len(c.worlds) == 1 {
-				return what
-			}
-			return fmt.Sprintf("%s-%d", what, i+1)
-		}
-		g.add(name("allocation"), func() (plots.Figure, error) { return plots.Allocation(w.allocationData(shown)) })
-		g.add(name("cost-quality"), func() (plots.Figure, error) { return plots.CostQuality(w.curveData(shown)) })
+		g.add("allocation-"+letter(i), func() (plots.Figure, error) {
+			return plots.Allocation(w.allocationData(w.shown(c.groups, "progress")))
+		})
+		g.add("cost-quality-"+letter(i), func() (plots.Figure, error) {
+			return plots.CostQuality(w.curveData(w.shown(c.groups, "effective")))
+		})
 	}
 	return g.drawings, g.err
 }
+
+// letter names population i in figures and tables.
+func letter(i int) string { return string(rune('A' + i%26)) }
 
 // objectives lists what strategies are ranked by on any population: by tokens
 // only where lengths are known.
@@ -304,7 +370,14 @@ func (c *fieldComparison) objectives() []string {
 // objectiveWords names an objective in words.
 func objectiveWords(objective string) string {
 	words, perToken := strings.CutSuffix(objective, "_token")
-	words = strings.ReplaceAll(words, "_snr", " SNR")
+	switch words {
+	case "gradient_snr":
+		words = "gradient SNR"
+	case "hits":
+		words = "hard prompts hit"
+	case "effective":
+		words = "mixed groups"
+	}
 	if perToken {
 		return words + " per token"
 	}
@@ -318,6 +391,9 @@ func (c *fieldComparison) ranksData(objective string) plots.RanksData {
 		d.Populations = append(d.Populations, w.name)
 	}
 	for k, s := range c.worlds[0].Strategies {
+		if c.groups[k] == groupBars {
+			continue
+		}
 		row := plots.RankRow{Group: c.groups[k], Label: shortSpec(s.Strategy)}
 		for _, w := range c.worlds {
 			var cell plots.RankRange
@@ -334,19 +410,23 @@ func (c *fieldComparison) ranksData(objective string) plots.RanksData {
 }
 
 // shown returns the strategies that curves are drawn of, as more of them could
-// not be told apart: the reference and those with the most progress.
-func (w *comparedWorld) shown() []int {
+// not be told apart: the reference, VIGOR and the methods and baselines with
+// the largest figure of that name.
+func (w *comparedWorld) shown(groups []string, name string) []int {
 	const most = 5
-	order := make([]int, len(w.Strategies))
-	for k := range order {
-		order[k] = k
+	reference := fmt.Sprintf("fixed:g=%d", w.Group)
+	var always, others []int
+	for k, s := range w.Strategies {
+		switch {
+		case s.Strategy == reference, shortSpec(s.Strategy) == "vigor":
+			always = append(always, k)
+		case groups[k] != groupBars:
+			others = append(others, k)
+		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(w.Strategies[b].Progress.Mean, w.Strategies[a].Progress.Mean)
-	})
-	reference := slices.IndexFunc(w.Strategies, func(s sim.Compared) bool { return s.Strategy == fmt.Sprintf("fixed:g=%d", w.Group) })
-	order = slices.DeleteFunc(order, func(k int) bool { return k == reference })
-	shown := append([]int{reference}, order[:min(len(order), most-1)]...)
+	mean := func(k int) float64 { return named(w.Strategies[k].Named(), name).Mean }
+	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(mean(b), mean(a)) })
+	shown := append(always, others[:min(len(others), most-len(always))]...)
 	slices.Sort(shown)
 	return shown
 }

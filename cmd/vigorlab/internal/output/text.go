@@ -216,8 +216,12 @@ func Measured(f Figure) string {
 		return Number(f.Mean)
 	}
 	decimals := 1 - int(math.Floor(math.Log10(*f.SE)))
-	if decimals < 0 || decimals > 9 {
+	if decimals > 9 || decimals < -6 {
 		return fmt.Sprintf("%.4g ± %.2g", *f.Mean, *f.SE)
+	}
+	if decimals < 0 { // 560 ± 150: both to the tens
+		unit := math.Pow(10, float64(-decimals))
+		return fmt.Sprintf("%.0f ± %.0f", math.Round(*f.Mean/unit)*unit, math.Round(*f.SE/unit)*unit)
 	}
 	return fmt.Sprintf("%.*f ± %.*f", decimals, *f.Mean, decimals, *f.SE)
 }
