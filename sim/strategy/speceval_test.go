@@ -424,7 +424,9 @@ func TestSpecEvalParameters(t *testing.T) {
 		"speceval:b=65":        "pilot = auto, want a whole number in [1, 64] (auto is for b up to 64)",
 		"speceval:ties=place":  "want one of index, random",
 	})
-	wantSpending(t, "speceval", map[int]string{1: "speceval:b=2", 8: "speceval:b=8"})
+	wantSpending(t, "speceval", map[int]string{
+		1: "speceval:b=2", 8: "speceval:b=8", 64: "speceval:b=64", 65: "speceval:b=65,pilot=16", 1000: "speceval:b=1000,pilot=100",
+	})
 }
 
 func BenchmarkSelectSpecEval(b *testing.B) { benchmarkSelect(b, "speceval:b=8,pilot=4", 4) }

@@ -383,3 +383,23 @@ func TestFixedTrace(t *testing.T) {
 		}
 	}
 }
+
+// TestSpendingStarts: what a comparison of all strategies runs parses and
+// starts, for every size of a group.
+func TestSpendingStarts(t *testing.T) {
+	for _, g := range []int{1, 2, 3, 7, 64, 65, 1000} {
+		for _, text := range append(strategy.Spending(g, 50), strategy.Oracles(g, 0.2)...) {
+			s, err := strategy.Parse(text, open)
+			if err != nil {
+				t.Errorf("g = %d: %v", g, err)
+				continue
+			}
+			if learner, ok := s.(strategy.Learner); ok {
+				learner.Begin(16)
+			}
+			if err := s.Start(8); err != nil {
+				t.Errorf("g = %d: %s: %v", g, text, err)
+			}
+		}
+	}
+}
