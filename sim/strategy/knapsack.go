@@ -17,7 +17,7 @@ import (
 // verl/utils/dataset/rl_dataset.py).
 //
 // The rate of a prompt is that of its last visit where that had window
-// rollouts, or of its newest window rewards; it counts once seen rewards are
+// rollouts, or of its newest window rewards; it counts once seen rewards, and one at least, are
 // there. Prompts without a rate get n, those at 0 negative, those at 1
 // positive, all others min; what is left goes to these others so as to
 // maximise the sum of KnapsackValue, none passing max.
@@ -244,7 +244,7 @@ func (k *Knapsack) begin(ids []int) (left int) {
 	for x, id := range ids {
 		h, n := k.history[id], k.least
 		switch {
-		case h.count < k.seen:
+		case h.count == 0 || h.count < k.seen:
 			h.rate, n = 0, k.n
 		case h.rate == 0:
 			n = k.negative

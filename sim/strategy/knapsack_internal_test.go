@@ -88,6 +88,23 @@ func TestKnapsackAllocation(t *testing.T) {
 	}
 }
 
+// TestKnapsackUnseen: with seen=0 a prompt that was never visited has no rate,
+// though 0 rewards are enough; one failure is a rate of 0. Both lie in a batch
+// with a prompt at 1/2. First 8, 2 and 2, so that 12 of 24 are left, of which
+// int(ln .1/ln .5) = 3 go to the last; 9 are split over the two at 0.
+func TestKnapsackUnseen(t *testing.T) {
+	k := newKnapsack(t, "knapsack:seen=0")
+	k.Begin(3)
+	k.history[1], k.history[2] = visited{count: 1}, visited{count: 2, rate: .5}
+	k.allocate([]int{0, 1, 2})
+	if want := []int{13, 6, 5}; !slices.Equal(k.asked, want) {
+		t.Errorf("%v, want %v", k.asked, want)
+	}
+	if p, ok := k.Belief(0); ok {
+		t.Errorf("rate %v of a prompt that was never visited", p)
+	}
+}
+
 // compositions calls f with every way to hand out units among len(n) prompts
 // on top of low.
 func compositions(n []int, low, units int, f func()) {
