@@ -44,9 +44,12 @@ func Parse(text string, open spec.Opener) (Strategy, error) {
 type kind struct {
 	info  Info
 	parse func(spec.Spec) (Strategy, error)
-	// spending returns the spec of the strategy that generates g rollouts a
-	// prompt of the batch on average over a run of the given steps, or as near
-	// to it as the parameters come, all else at the published defaults.
+	// spending returns the spec of the strategy for a comparison at g rollouts
+	// a prompt of the batch, over a run of the given steps. Where the budget is
+	// exact it is g a prompt, or the nearest that the parameters allow. Where it
+	// is random, a group, or a round of one, has g rollouts; what a prompt of the
+	// batch costs may be far from g and is for the ledger to tell. Parameters
+	// that scale with g do so as published, all others are the published defaults.
 	spending func(g, steps int) string
 }
 
@@ -72,9 +75,11 @@ var kinds = []kind{
 	vipKind,
 }
 
-// Spending returns a spec of every known strategy that generates g >= 1
-// rollouts a prompt of the batch on average, where its parameters allow that,
-// for a run of steps >= 1 steps.
+// Spending returns a spec of every known strategy for a comparison at g >= 1
+// rollouts a prompt of the batch over a run of steps >= 1 steps: strategies of
+// exact budget (Capabilities) spend g a prompt, or the nearest that their
+// parameters allow; the others have groups, or rounds, of g and spend what they
+// spend.
 func Spending(g, steps int) []string {
 	specs := make([]string, len(kinds))
 	for i, k := range kinds {
