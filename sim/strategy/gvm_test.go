@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"vigorlab/distributions"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/strategy/strategytest"
@@ -179,7 +180,7 @@ func TestGvmCost(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				mean += mass(pilot, k0, p[0]) * mass(pilot, k1, p[1]) * float64(got.N[0]+got.N[1])
+				mean += distributions.BinomialProbability(pilot, k0, p[0]) * distributions.BinomialProbability(pilot, k1, p[1]) * float64(got.N[0]+got.N[1])
 			}
 		}
 		if want := strategy.GvmCost(p, pilot, n); !(math.Abs(mean-want) < 1e-12) {

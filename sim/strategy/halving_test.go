@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"vigorlab/distributions"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/strategy/strategytest"
 )
@@ -110,16 +111,7 @@ func TestHalvingTraces(t *testing.T) {
 func levels(n int, p float64) []float64 {
 	q := make([]float64, n/2+1)
 	for s := range n + 1 {
-		pr := 0.
-		switch {
-		case p == 0 || p == 1:
-			if s == int(p)*n {
-				pr = 1
-			}
-		default:
-			pr = distuv.Binomial{N: float64(n), P: p}.Prob(float64(s))
-		}
-		q[min(s, n-s)] += pr
+		q[min(s, n-s)] += distributions.BinomialProbability(n, s, p)
 	}
 	return q
 }

@@ -44,15 +44,6 @@ func wantSpending(t *testing.T, name string, specs map[int]string) {
 
 func newStream() *rand.Rand { return rand.New(rand.NewPCG(20260101, 9)) }
 
-// mass returns the probability of k successes in n <= 62 trials.
-func mass(n, k int, p float64) float64 {
-	ways := 1.0
-	for i := range k {
-		ways = ways * float64(n-i) / float64(i+1)
-	}
-	return ways * math.Pow(p, float64(k)) * math.Pow(1-p, float64(n-k))
-}
-
 // syntheticBatch returns a batch of prompts that have had n rollouts each in
 // one round, with every number of successes.
 func syntheticBatch(prompts, n int) *rollout.Batch {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"vigorlab/distributions"
 	"vigorlab/sim/strategy"
 )
 
@@ -47,7 +48,7 @@ func TestGoodTuring(t *testing.T) {
 		mean := 0.
 		for _, p := range p {
 			for s := range m + 1 {
-				mean += mass(m, s, p) * strategy.GoodTuring([]int{s}, m)
+				mean += distributions.BinomialProbability(m, s, p) * strategy.GoodTuring([]int{s}, m)
 			}
 		}
 		near(t, fmt.Sprintf("m=%d", m), mean, strategy.FirstSuccesses(p, m), 1e-14)
@@ -60,7 +61,7 @@ func TestPassAtK(t *testing.T) {
 	for _, k := range []int{1, 3, 6} {
 		mean := 0.
 		for s := range 7 {
-			mean += mass(6, s, .3) * strategy.PassAtK(s, 6, k)
+			mean += distributions.BinomialProbability(6, s, .3) * strategy.PassAtK(s, 6, k)
 		}
 		near(t, fmt.Sprintf("k=%d", k), mean, 1-math.Pow(.7, float64(k)), 1e-14)
 	}

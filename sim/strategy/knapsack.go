@@ -122,7 +122,7 @@ func parseKnapsack(s spec.Spec) (Strategy, error) {
 // group times the worth of one (arXiv 2509.25849, as coded). It is concave in n.
 func KnapsackValue(p float64, n int) float64 {
 	q := 1 - p
-	return (1 - math.Pow(p, float64(n)) - math.Pow(q, float64(n))) * p * (q * q)
+	return EffectiveProbability(p, n) * p * (q * q)
 }
 
 // knapsackGain returns KnapsackValue(p, n+1) - KnapsackValue(p, n) without

@@ -3,10 +3,10 @@ package strategy
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
+	"vigorlab/distributions"
 	"vigorlab/distributions/spec"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/schedule"
@@ -272,20 +272,8 @@ func PilotPass(p float64, n int, lower, upper float64) float64 {
 	pass := 0.
 	for k := range n + 1 {
 		if mean := float64(k) / float64(n); mean >= lower && mean <= 1-upper {
-			pass += binomialProbability(n, k, p)
+			pass += distributions.BinomialProbability(n, k, p)
 		}
 	}
 	return pass
-}
-
-// binomialProbability returns P(Bin(n, p) = k) for k in [0, n], p in [0, 1].
-func binomialProbability(n, k int, p float64) float64 {
-	if p == 0 || p == 1 {
-		if float64(k) == float64(n)*p {
-			return 1
-		}
-		return 0
-	}
-	lg := func(x int) float64 { l, _ := math.Lgamma(float64(x) + 1); return l }
-	return math.Exp(lg(n) - lg(k) - lg(n-k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"vigorlab/distributions"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/strategy/strategytest"
 )
@@ -231,8 +232,7 @@ func TestPodsGradientScale(t *testing.T) {
 	const n, m, p = 64, 16, .2
 	mean, small := 0.0, 0.0
 	for k := range n + 1 {
-		lg := func(x int) float64 { y, _ := math.Lgamma(float64(x + 1)); return y }
-		mass := math.Exp(lg(n) - lg(k) - lg(n-k) + float64(k)*math.Log(p) + float64(n-k)*math.Log(1-p))
+		mass := distributions.BinomialProbability(n, k, p)
 		_, _, v := strategy.MaxVarianceBinary(n, k, m)
 		mean += mass * math.Sqrt(v)
 		if k < m/2 || n-k < m/2 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"vigorlab/distributions"
 	"vigorlab/distributions/spec"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/schedule"
@@ -289,27 +290,12 @@ func notEnough(p float64, n, successes, failures int) float64 {
 	}
 	few := 0.0
 	for k := range successes {
-		few += binomial(n, k, p)
+		few += distributions.BinomialProbability(n, k, p)
 	}
 	for k := range failures {
-		few += binomial(n, k, 1-p)
+		few += distributions.BinomialProbability(n, k, 1-p)
 	}
 	return few
-}
-
-// binomial returns the probability of k successes in n trials, 0 <= k <= n, p
-// in [0, 1]. Gonum's Binomial gives NaN at p = 0 and p = 1.
-func binomial(n, k int, p float64) float64 {
-	switch k {
-	case 0:
-		return math.Pow(1-p, float64(n))
-	case n:
-		return math.Pow(p, float64(n))
-	}
-	all, _ := math.Lgamma(float64(n + 1))
-	hit, _ := math.Lgamma(float64(k + 1))
-	miss, _ := math.Lgamma(float64(n - k + 1))
-	return math.Exp(all - hit - miss + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
 }
 
 // Spec implements Strategy.

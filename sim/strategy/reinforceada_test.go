@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"vigorlab/distributions"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/strategy/strategytest"
@@ -178,7 +179,7 @@ func TestAdaSeqCostIsExact(t *testing.T) {
 			for i, p := range ps {
 				prob := 1.0
 				for _, k := range path {
-					prob *= mass(m, k, p)
+					prob *= distributions.BinomialProbability(m, k, p)
 				}
 				cost[i] += prob * float64(got.N[0])
 				if never {

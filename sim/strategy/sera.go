@@ -136,12 +136,6 @@ func MaxRLFidelity(p float64, n int) float64 {
 	return -math.Expm1(float64(n-1) * math.Log1p(-p))
 }
 
-// MixedProbability returns 1 - (1-p)^n - p^n, for p in [0, 1] and n >= 1: the
-// probability that n rollouts show both outcomes.
-func MixedProbability(p float64, n int) float64 {
-	return max(0, 1-math.Pow(1-p, float64(n))-math.Pow(p, float64(n)))
-}
-
 // Waterline solves the equal-fidelity allocation with real group sizes: it
 // fills n, of len(p), with clip(1 + tau/lambda, least, most), lambda =
 // -ln(1-p), which sum to budget, and returns tau; the prompts that no bound
@@ -390,7 +384,7 @@ func (e *Sera) activate(p []float64) {
 func (e *Sera) rank(p []float64) {
 	e.score, e.ranked = e.score[:0], e.ranked[:0]
 	for x, p := range p {
-		e.score = append(e.score, MixedProbability(p, e.most))
+		e.score = append(e.score, EffectiveProbability(p, e.most))
 		e.ranked = append(e.ranked, x)
 	}
 	slices.SortStableFunc(e.ranked, func(x, y int) int { return cmp.Compare(e.score[y], e.score[x]) })
@@ -411,7 +405,7 @@ func (e *Sera) give(p []float64, prompts, budget int) bool {
 	useful := true
 	for i, x := range e.active {
 		e.asked[x] = given[i]
-		useful = useful && MixedProbability(p[x], given[i]) >= e.threshold-seraSlack
+		useful = useful && EffectiveProbability(p[x], given[i]) >= e.threshold-seraSlack
 	}
 	return useful
 }

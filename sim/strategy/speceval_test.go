@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/combin"
 
+	"vigorlab/distributions"
 	"vigorlab/distributions/table"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/strategy"
@@ -295,13 +296,13 @@ func TestTwoStage(t *testing.T) {
 	l := make([]int, 2)
 	var mean, square, plain, risk float64
 	everyCount(2, m, func(c []int) {
-		chance := mass(m, c[0], p[0]) * mass(m, c[1], p[1])
+		chance := distributions.BinomialProbability(m, c[0], p[0]) * distributions.BinomialProbability(m, c[1], p[1])
 		s := h.Scores(byCount(c, m), nil)
 		strategy.NeymanIntegers([]float64{s[c[0]], s[c[1]]}, 2*(b-m), nil, l)
 		risk += chance * strategy.TwoStageRisk(v, l, m, w)
 		for d0 := range l[0] + 1 {
 			for d1 := range l[1] + 1 {
-				q := chance * mass(l[0], d0, p[0]) * mass(l[1], d1, p[1])
+				q := chance * distributions.BinomialProbability(l[0], d0, p[0]) * distributions.BinomialProbability(l[1], d1, p[1])
 				estimate := (strategy.TwoStageMean(w, float64(c[0])/m, float64(d0)/float64(l[0])) +
 					strategy.TwoStageMean(w, float64(c[1])/m, float64(d1)/float64(l[1]))) / 2
 				mean += q * estimate
@@ -380,7 +381,7 @@ func TestSpecEvalTraces(t *testing.T) {
 
 // TestSpecEvalRandomTies: the four last rollouts of the second trace go to each
 // of its six tied prompts equally often. The count of one prompt over n batches
-// is mass(n, 2/3); by Hoeffding it strays by more than n*tol with
+// is binomial(n, 2/3); by Hoeffding it strays by more than n*tol with
 // probability at most 2 exp(-2 n tol^2) < 1e-6/6; a share off by 2*tol is
 // missed with at most that probability.
 func TestSpecEvalRandomTies(t *testing.T) {
