@@ -200,7 +200,7 @@ func (c *Cero) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rol
 		return ask
 	}
 	if len(c.tie) == 0 {
-		c.tie = append(c.tie, r.Perm(len(c.state))...)
+		c.tie = randomRanks(c.tie, len(c.state), r)
 	}
 	c.propose()
 	for _, id := range c.margin[:c.proposed] {

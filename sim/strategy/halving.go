@@ -35,15 +35,9 @@ type SequentialHalving struct {
 
 	plan   []int // t of every round, for the batch of the last Start
 	batch  int
-	active []int // prompts that are left, in batch order
-	before []int // successes of every prompt before the round
-	ranked []halvingRank
-}
-
-// A halvingRank is what a cut goes by: highest level first, ties by lot.
-type halvingRank struct {
-	x, level int
-	lot      uint64
+	active []int       // prompts that are left, in batch order
+	before []int       // successes of every prompt before the round
+	ranked []candidate // the highest s(n-s) first
 }
 
 var _ Budgeter = (*SequentialHalving)(nil)
@@ -160,17 +154,9 @@ func (h *SequentialHalving) halve(b *rollout.Batch, r *rand.Rand) {
 			n, s = h.plan[b.Round-1], s-h.before[x]
 		}
 		// s(n-s) ranks as min(s, n-s), for the same n.
-		h.ranked = append(h.ranked, halvingRank{x, min(s, n-s), r.Uint64()})
+		h.ranked = append(h.ranked, candidate{x, -float64(min(s, n-s)), r.Uint64()})
 	}
-	slices.SortFunc(h.ranked, func(a, b halvingRank) int {
-		switch {
-		case a.level != b.level:
-			return b.level - a.level
-		case a.lot < b.lot:
-			return -1
-		}
-		return 1
-	})
+	rankCandidates(h.ranked)
 	h.active = h.active[:(len(h.active)+1)/2]
 	for i := range h.active {
 		h.active[i] = h.ranked[i].x

@@ -1,37 +1,10 @@
 package strategy
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
 )
-
-// How equal claims on the next rollout are settled.
-const (
-	tiesRandom = "random" // every order with the same probability
-	tiesIndex  = "index"  // the earlier place in the batch first
-)
-
-// byFalling fills order with 0..len(key)-1, the largest key first, and returns
-// it. Equal keys stand in a random order or, where ties is tiesIndex, in their
-// own.
-func byFalling(order []int, key []float64, ties string, r *rand.Rand) []int {
-	order = order[:0]
-	for i := range key {
-		order = append(order, i)
-	}
-	if ties == tiesRandom {
-		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		if c := cmp.Compare(key[b], key[a]); c != 0 || ties == tiesRandom {
-			return c
-		}
-		return cmp.Compare(a, b)
-	})
-	return order
-}
 
 // A remainder rounds shares of a budget to whole rollouts; it keeps its
 // buffers.

@@ -55,7 +55,7 @@ var specEvalKind = kind{
 		Parameters: []Parameter{
 			{"b", "8", fmt.Sprintf("a whole number in [2, %d]", schedule.MaxGroup), "rollouts a prompt, on average exactly"},
 			{"pilot", "auto", fmt.Sprintf("auto (b up to %d), or a whole number in [1, b-1]", autoBudget), "rollouts of every prompt in round 1; auto is of least expected risk"},
-			{"ties", schedule.TiesIndex, "index, random", "who of equal scores gets the last rollouts"},
+			{"ties", tiesIndex, "index, random", "who of equal scores gets the last rollouts"},
 		},
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
 		Provenance:   "code",
@@ -80,7 +80,7 @@ func parseSpecEval(s spec.Spec) (Strategy, error) {
 	a := spec.NewArgs(s)
 	e := &SpecEval{
 		b:    a.Int("b", 8, 2, schedule.MaxGroup),
-		ties: a.Choice("ties", schedule.TiesIndex, schedule.TiesIndex, schedule.TiesRandom),
+		ties: a.Choice("ties", tiesIndex, tiesIndex, tiesRandom),
 	}
 	e.pilot = parsePilot(a, e.b)
 	if err := a.Err(); err != nil {
@@ -173,14 +173,12 @@ func (e *SpecEval) divide(b *rollout.Batch, r *rand.Rand) {
 		e.tasks[k]++
 	}
 	e.scores = e.hbn.Scores(e.tasks, e.scores)
-	e.score, e.l, e.rank = e.score[:0], e.l[:0], e.rank[:0]
-	for x, k := range b.S {
+	e.score, e.l = e.score[:0], e.l[:0]
+	for _, k := range b.S {
 		e.score = append(e.score, e.scores[k])
-		e.l, e.rank = append(e.l, 1), append(e.rank, x)
+		e.l = append(e.l, 1)
 	}
-	if e.ties == schedule.TiesRandom {
-		r.Shuffle(len(e.rank), func(i, j int) { e.rank[i], e.rank[j] = e.rank[j], e.rank[i] })
-	}
+	e.rank = tieRanks(e.rank, b.Len(), e.ties, r)
 	NeymanIntegers(e.score, b.Len()*(e.b-e.m), e.rank, e.l)
 }
 

@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -49,13 +48,6 @@ type Thompson struct {
 	batch       int
 	candidates  []candidate
 	short       bool // fewer prompts than the batch
-}
-
-// A candidate is chosen by its score, low first, ties by lot.
-type candidate struct {
-	id    int
-	score float64
-	lot   uint64
 }
 
 var (
@@ -149,12 +141,10 @@ func (t *Thompson) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) [
 	for _, id := range t.advance(r) {
 		t.candidates = append(t.candidates, candidate{id, t.score(id, r), r.Uint64()})
 	}
-	slices.SortFunc(t.candidates, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.lot, b.lot))
-	})
+	rankCandidates(t.candidates)
 	t.short = len(t.candidates) < t.batch
 	for _, c := range t.candidates[:min(t.batch, len(t.candidates))] {
-		ask = append(ask, rollout.Request{X: b.Set.Admit(c.id), N: t.g})
+		ask = append(ask, rollout.Request{X: b.Set.Admit(c.x), N: t.g})
 	}
 	return ask
 }
@@ -164,10 +154,7 @@ func (t *Thompson) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) [
 func (t *Thompson) advance(r *rand.Rand) []int {
 	size := min(len(t.order), int(t.pool*float64(t.batch)))
 	if t.next+size > len(t.order) {
-		for id := range t.order {
-			t.order[id] = id
-		}
-		r.Shuffle(len(t.order), func(i, j int) { t.order[i], t.order[j] = t.order[j], t.order[i] })
+		t.order = randomRanks(t.order, len(t.order), r)
 		t.next = 0
 	}
 	t.next += size
