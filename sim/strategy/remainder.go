@@ -3,7 +3,6 @@ package strategy
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 )
 
 // A remainder rounds shares of a budget to whole rollouts; it keeps its
@@ -61,31 +60,4 @@ func (m *remainder) nearest(n []int, share []float64, total int, ties string, r 
 		given[x] += step
 	}
 	return n
-}
-
-// clipped appends to share c w[i], cut to [low, high], with c such that the
-// shares sum to total, or a rounding error below it. The weights are positive
-// and low len(w) <= total <= high len(w).
-func clipped(share, w []float64, low, high, total float64) []float64 {
-	sum := func(c float64) float64 {
-		s := 0.0
-		for _, w := range w {
-			s += min(max(c*w, low), high)
-		}
-		return s
-	}
-	// At below every share is low, at above every share is high. Sixty-four
-	// halvings exhaust the digits of a float64.
-	below, above := low/slices.Max(w), high/slices.Min(w)
-	for range 64 {
-		if c := below + (above-below)/2; sum(c) <= total {
-			below = c
-		} else {
-			above = c
-		}
-	}
-	for _, w := range w {
-		share = append(share, min(max(below*w, low), high))
-	}
-	return share
 }

@@ -151,29 +151,18 @@ func Waterline(p []float64, budget, least, most int, n []float64) (tau float64) 
 		low, high = min(low, lambda), max(high, lambda)
 		inverse[i] = 1 / lambda
 	}
-	fill := func(tau float64) (sum float64) {
+	fill := func(lnTau float64) (sum float64) {
+		tau := math.Exp(lnTau)
 		for i, inverse := range inverse {
-			n[i] = min(max(1+tau*inverse, float64(least)), float64(most))
+			n[i] = clip(1+tau*inverse, float64(least), float64(most))
 			sum += n[i]
 		}
 		return sum
 	}
 	from := math.Log(max(math.SmallestNonzeroFloat64, float64(least-1)*low))
 	to := math.Log(max(math.SmallestNonzeroFloat64, float64(most-1)*high))
-	for range waterlineSteps {
-		middle := (from + to) / 2
-		if fill(math.Exp(middle)) > float64(budget) {
-			to = middle
-		} else {
-			from = middle
-		}
-	}
-	fill(math.Exp(from))
-	return math.Exp(from)
+	return math.Exp(waterline(from, to, float64(budget), fill))
 }
-
-// waterlineSteps of bisection reach float64 precision, as in the code.
-const waterlineSteps = 100
 
 // EqualFidelity fills n with whole group sizes in [least, most] that sum to
 // budget: the floors of Waterline and one rollout more for the prompts where

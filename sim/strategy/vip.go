@@ -321,25 +321,17 @@ func fillGroups(a []float64, total, low, high float64, size, slope func(float64)
 	if rest := total - high*(count-zeros); zeros > 0 && rest > low*zeros {
 		idle = rest / zeros
 	}
-	fill := func(lambda float64) (sum float64) {
+	// All have low at the first -ln lambda and high at the second.
+	waterline(-math.Log(most*slope(low)), -math.Log(least*slope(high)), total, func(x float64) (sum float64) {
+		lambda := math.Exp(-x)
 		for i, a := range a {
 			n[i] = idle
 			if a > 0 {
-				n[i] = min(max(size(a/lambda), low), high)
+				n[i] = clip(size(a/lambda), low, high)
 			}
 			sum += n[i]
 		}
 		return sum
-	}
-	// All have high at the first lambda and low at the second; bisect ln lambda.
-	from, to := math.Log(least*slope(high)), math.Log(most*slope(low))
-	for range 100 {
-		if middle := from + (to-from)/2; fill(math.Exp(middle)) > total {
-			from = middle
-		} else {
-			to = middle
-		}
-	}
-	fill(math.Exp(from + (to-from)/2))
+	})
 	return n, nil
 }
