@@ -41,7 +41,7 @@ type Cero struct {
 	g, most, rounds int
 	units, capacity schedule.Ratio
 	lambda          float64
-	prior           evidence
+	prior           posterior
 	rho             float64
 
 	horizon  horizon
@@ -56,13 +56,10 @@ type Cero struct {
 
 // ceroPrompt is what is kept of a prompt.
 type ceroPrompt struct {
-	evidence
+	posterior
 	theta    float64
 	proposal int // units of the round
 }
-
-// evidence holds the parameters of a Beta posterior.
-type evidence struct{ a, b float64 }
 
 // A horizon is what a run may spend, in units.
 type horizon struct {
@@ -175,7 +172,7 @@ func (c *Cero) Capabilities() Capabilities { return ceroKind.info.Capabilities }
 func (c *Cero) Begin(prompts int) {
 	c.state, c.tie, c.nu, c.fresh = make([]ceroPrompt, prompts), c.tie[:0], 0.5, true
 	for i := range c.state {
-		c.state[i] = ceroPrompt{evidence: c.prior, theta: 4 * PosteriorVariance(c.prior.a, c.prior.b)}
+		c.state[i] = ceroPrompt{posterior: c.prior, theta: 4 * PosteriorVariance(c.prior.a, c.prior.b)}
 	}
 }
 
@@ -240,13 +237,10 @@ func (c *Cero) Update() Update { return Update{} }
 // Observe implements Learner: it moves the evidence, then the duals.
 func (c *Cero) Observe(b *rollout.Batch) {
 	for id := range c.state {
-		e := &c.state[id].evidence
-		e.a = c.prior.a + c.rho*(e.a-c.prior.a)
-		e.b = c.prior.b + c.rho*(e.b-c.prior.b)
+		c.state[id].fade(c.prior, c.rho)
 	}
 	for x, id := range b.ID {
-		c.state[id].a += float64(b.S[x])
-		c.state[id].b += float64(b.N[x] - b.S[x])
+		c.state[id].add(b.N[x], b.S[x])
 	}
 	eta, proposed := 1/math.Sqrt(float64(c.rounds)), 0
 	for id := range c.state {
@@ -283,6 +277,5 @@ func (c *Cero) Value(id int) float64 {
 // Belief implements Believer: the posterior mean, the prior's for a prompt
 // that had no rollouts.
 func (c *Cero) Belief(id int) (float64, bool) {
-	p := c.state[id]
-	return p.a / (p.a + p.b), true
+	return c.state[id].mean(), true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"vigorlab/distributions"
 	"vigorlab/distributions/spec"
@@ -82,10 +83,10 @@ type AdaEst struct {
 	m          int
 	low, high  int
 	eps, decay float64
-	a, b       float64
+	prior      posterior
 	ties       string
 
-	n, s     []float64 // decayed counts of every prompt of the set
+	past     []posterior // of every prompt of the set
 	weight   []float64
 	share    []float64
 	size     []int
@@ -166,8 +167,8 @@ func parseAdaEst(a *spec.Args, mode string) (Strategy, error) {
 	}
 	positive := func(x float64) bool { return x > 0 && x <= 1e6 }
 	s.decay = a.Float("decay", 0.9, "[0, 1]", func(x float64) bool { return x >= 0 && x <= 1 })
-	s.a = a.Float("a", 1, "(0, 1e6]", positive)
-	s.b = a.Float("b", 16, "(0, 1e6]", positive)
+	s.prior.a = a.Float("a", 1, "(0, 1e6]", positive)
+	s.prior.b = a.Float("b", 16, "(0, 1e6]", positive)
 	s.ties = a.Choice("ties", tiesRandom, tiesRandom, tiesIndex)
 	if err := a.Err(); err != nil {
 		return nil, err
@@ -305,7 +306,7 @@ func (s *AdaEst) Spec() string {
 		cut = fmt.Sprintf(",min=%d,max=%d,eps=%s", s.low, s.high, spec.FormatFloat(s.eps))
 	}
 	return fmt.Sprintf("reinforce-ada:mode=%s,m=%d%s,decay=%s,a=%s,b=%s,ties=%s", s.mode, s.m, cut,
-		spec.FormatFloat(s.decay), spec.FormatFloat(s.a), spec.FormatFloat(s.b), s.ties)
+		spec.FormatFloat(s.decay), spec.FormatFloat(s.prior.a), spec.FormatFloat(s.prior.b), s.ties)
 }
 
 // Capabilities implements Strategy. The first visits of a prompt are estimated
@@ -319,8 +320,7 @@ func (s *AdaEst) Budget(batch int) int { return s.m * batch }
 
 // Begin implements Learner.
 func (s *AdaEst) Begin(prompts int) {
-	s.n = append(s.n[:0], make([]float64, prompts)...)
-	s.s = append(s.s[:0], make([]float64, prompts)...)
+	s.past = slices.Repeat([]posterior{s.prior}, prompts)
 }
 
 // Start implements Strategy; any batch will do.
@@ -334,7 +334,7 @@ func (s *AdaEst) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []r
 	}
 	s.weight = s.weight[:0]
 	for _, id := range b.ID {
-		s.weight = append(s.weight, s.difficulty(s.estimate(id)))
+		s.weight = append(s.weight, s.difficulty(s.past[id].mean()))
 	}
 	s.allocate(r)
 	for x, n := range s.size {
@@ -342,9 +342,6 @@ func (s *AdaEst) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []r
 	}
 	return ask
 }
-
-// estimate returns the success rate that the history of a prompt speaks for.
-func (s *AdaEst) estimate(id int) float64 { return (s.a + s.s[id]) / (s.a + s.b + s.n[id]) }
 
 // difficulty returns the weight that sizes follow.
 func (s *AdaEst) difficulty(p float64) float64 {
@@ -403,10 +400,10 @@ func (s *AdaEst) Update() Update {
 // Observe implements Learner.
 func (s *AdaEst) Observe(b *rollout.Batch) {
 	for x, id := range b.ID {
-		s.n[id] = s.decay*s.n[id] + float64(b.N[x])
-		s.s[id] = s.decay*s.s[id] + float64(b.S[x])
+		s.past[id].fade(s.prior, s.decay)
+		s.past[id].add(b.N[x], b.S[x])
 	}
 }
 
 // Belief implements Believer: the estimate of a prompt that was seen.
-func (s *AdaEst) Belief(id int) (float64, bool) { return s.estimate(id), s.n[id] > 0 }
+func (s *AdaEst) Belief(id int) (float64, bool) { return s.past[id].mean(), s.past[id] != s.prior }

@@ -40,7 +40,8 @@ type Sera struct {
 	spec              string
 	n, least, most    int
 	threshold         float64
-	prior, discount   float64
+	prior             posterior
+	discount          float64
 	mode              string
 	weights, coverage bool
 	truth             bool
@@ -59,11 +60,11 @@ type Sera struct {
 	rounded rounding
 }
 
-// discounted is the evidence on a prompt around the prior.
+// discounted is the evidence on a prompt.
 type discounted struct {
-	s, f               float64 // successes and failures of finished epochs
-	pendingS, pendingF int     // of the running one
-	known              bool    // a finished epoch has seen it
+	posterior               // of finished epochs
+	pendingN, pendingS int  // rollouts and successes of the running one
+	known              bool // a finished epoch has seen it
 }
 
 var (
@@ -115,7 +116,8 @@ func parseSera(s spec.Spec) (Strategy, error) {
 	e.most = a.Int("max", max(64, e.n), e.n, schedule.MaxGroup)
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
 	e.threshold = a.Float("threshold", 0.05, "[0, 1]", share)
-	e.prior = a.Float("prior", 0.5, "(0, 1000]", func(x float64) bool { return x > 0 && x <= 1000 })
+	e.prior.a = a.Float("prior", 0.5, "(0, 1000]", func(x float64) bool { return x > 0 && x <= 1000 })
+	e.prior.b = e.prior.a
 	e.discount = a.Float("discount", 0.75, "[0, 1]", share)
 	e.mode = a.Choice("mode", seraActive, seraActive, seraEqualized, seraFixed)
 	e.weights = a.Choice("weights", "true", "true", "false") == "true"
@@ -221,7 +223,7 @@ func (e *Sera) Capabilities() Capabilities {
 
 // Begin implements Learner.
 func (e *Sera) Begin(prompts int) {
-	e.seen, e.epoch = make([]discounted, prompts), 0
+	e.seen, e.epoch = slices.Repeat([]discounted{{posterior: e.prior}}, prompts), 0
 }
 
 // Start implements Strategy; any batch will do.
@@ -264,8 +266,8 @@ func (e *Sera) Update() Update {
 // Observe implements Learner.
 func (e *Sera) Observe(b *rollout.Batch) {
 	for x, id := range b.ID {
+		e.seen[id].pendingN += b.N[x]
 		e.seen[id].pendingS += b.S[x]
-		e.seen[id].pendingF += b.N[x] - b.S[x]
 	}
 }
 
@@ -273,17 +275,16 @@ func (e *Sera) Observe(b *rollout.Batch) {
 func (e *Sera) endEpoch() {
 	for id := range e.seen {
 		d := &e.seen[id]
-		d.s = e.discount*d.s + float64(d.pendingS)
-		d.f = e.discount*d.f + float64(d.pendingF)
-		d.known = d.known || d.pendingS+d.pendingF > 0
-		d.pendingS, d.pendingF = 0, 0
+		d.fade(e.prior, e.discount)
+		d.add(d.pendingN, d.pendingS)
+		d.known = d.known || d.pendingN > 0
+		d.pendingN, d.pendingS = 0, 0
 	}
 }
 
 // Belief implements Believer: the mean that stands for the running epoch.
 func (e *Sera) Belief(id int) (float64, bool) {
-	d := e.seen[id]
-	return (e.prior + d.s) / (2*e.prior + d.s + d.f), d.known
+	return e.seen[id].mean(), e.seen[id].known
 }
 
 // probabilities returns the success probabilities that allocate, each inside

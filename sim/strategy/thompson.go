@@ -35,19 +35,18 @@ import (
 // Where the set has fewer than B prompts the code stops with an error: all of
 // them are run and the update says that it failed.
 type Thompson struct {
-	g           int
-	pool        float64
-	choose      string
-	target      float64
-	low, high   float64
-	decay       float64
-	alpha, beta []float64 // of every prompt of the set
-	seen        []bool
-	order       []int // of the epoch
-	next        int   // in order
-	batch       int
-	candidates  []candidate
-	short       bool // fewer prompts than the batch
+	g          int
+	pool       float64
+	choose     string
+	target     float64
+	low, high  float64
+	decay      float64
+	belief     []posterior // of every prompt of the set
+	order      []int       // of the epoch
+	next       int         // in order
+	batch      int
+	candidates []candidate
+	short      bool // fewer prompts than the batch
 }
 
 var (
@@ -55,6 +54,9 @@ var (
 	_ Learner  = (*Thompson)(nil)
 	_ Believer = (*Thompson)(nil)
 )
+
+// flat is the belief in a prompt that has not run.
+var flat = posterior{1, 1}
 
 // How a candidate is scored.
 const (
@@ -121,8 +123,7 @@ func (t *Thompson) Budget(batch int) int { return t.g * batch }
 
 // Begin implements Learner.
 func (t *Thompson) Begin(prompts int) {
-	t.alpha, t.beta = slices.Repeat([]float64{1}, prompts), slices.Repeat([]float64{1}, prompts)
-	t.seen, t.order = make([]bool, prompts), make([]int, prompts)
+	t.belief, t.order = slices.Repeat([]posterior{flat}, prompts), make([]int, prompts)
 	t.next = prompts // the first step shuffles
 }
 
@@ -167,7 +168,7 @@ func (t *Thompson) score(id int, r *rand.Rand) float64 {
 	if t.choose == chooseUniform {
 		return 0
 	}
-	q := distuv.Beta{Alpha: t.alpha[id], Beta: t.beta[id], Src: r}.Rand()
+	q := distuv.Beta{Alpha: t.belief[id].a, Beta: t.belief[id].b, Src: r}.Rand()
 	if t.choose == chooseThreshold {
 		return max(0, t.low-q, q-t.high)
 	}
@@ -180,14 +181,12 @@ func (t *Thompson) Update() Update { return Update{Failed: t.short} }
 // Observe implements Learner.
 func (t *Thompson) Observe(b *rollout.Batch) {
 	for x, id := range b.ID {
-		n, s := float64(b.N[x]), float64(b.S[x])
-		t.alpha[id] = t.decay*t.alpha[id] + (1 - t.decay) + s
-		t.beta[id] = t.decay*t.beta[id] + (1 - t.decay) + n - s
-		t.seen[id] = true
+		t.belief[id].fade(flat, t.decay)
+		t.belief[id].add(b.N[x], b.S[x])
 	}
 }
 
 // Belief implements Believer: the mean a/(a+b) of a prompt that has run.
 func (t *Thompson) Belief(id int) (p float64, ok bool) {
-	return t.alpha[id] / (t.alpha[id] + t.beta[id]), t.seen[id]
+	return t.belief[id].mean(), t.belief[id] != flat
 }
