@@ -160,10 +160,7 @@ func (c *Coba) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []rol
 		return ask
 	}
 	c.allocate(b.ID)
-	for x, n := range c.asked {
-		ask = append(ask, rollout.Request{X: x, N: n})
-	}
-	return ask
+	return askGroups(ask, c.asked)
 }
 
 // Update implements Strategy: every group is trained on.

@@ -95,10 +95,7 @@ func (f *Fixed) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []ro
 	if f.picks {
 		b.Set.Load(f.taken(f.batch))
 	}
-	for x := range b.Len() {
-		ask = append(ask, rollout.Request{X: x, N: f.g})
-	}
-	return ask
+	return askAll(ask, b.Len(), f.g)
 }
 
 // Update implements Strategy: every group is trained on.

@@ -102,19 +102,11 @@ func (g *Gvm) Start(int) error { return nil }
 func (g *Gvm) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
 	switch b.Round {
 	case 0:
-		for x := range b.Len() {
-			ask = append(ask, rollout.Request{X: x, N: g.pilot})
-		}
-		return ask
+		return askAll(ask, b.Len(), g.pilot)
 	case 1:
 		g.pilotS = append(g.pilotS[:0], b.S...)
 		if g.allocate(r); !g.failed {
-			for x, n := range g.size {
-				if n > 0 {
-					ask = append(ask, rollout.Request{X: x, N: n})
-				}
-			}
-			return ask
+			return askGroups(ask, g.size)
 		}
 	}
 	g.settle(b)

@@ -171,12 +171,7 @@ func (k *Knapsack) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) [
 		return ask
 	}
 	k.allocate(b.ID)
-	for x, n := range k.asked {
-		if n > 0 {
-			ask = append(ask, rollout.Request{X: x, N: n})
-		}
-	}
-	return ask
+	return askGroups(ask, k.asked)
 }
 
 // Update implements Strategy: every group is trained on.

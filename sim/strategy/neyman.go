@@ -101,25 +101,6 @@ func (y *Neyman) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []r
 	return askGroups(ask, y.n)
 }
 
-// equalGroups fills n with groups of size rollouts for every prompt of a batch.
-func equalGroups(n []int, batch, size int) []int {
-	n = n[:0]
-	for range batch {
-		n = append(n, size)
-	}
-	return n
-}
-
-// askGroups asks n[x] rollouts of every prompt x that gets any.
-func askGroups(ask []rollout.Request, n []int) []rollout.Request {
-	for x, n := range n {
-		if n > 0 {
-			ask = append(ask, rollout.Request{X: x, N: n})
-		}
-	}
-	return ask
-}
-
 // Update implements Strategy: every group is trained on.
 func (y *Neyman) Update() Update { return Update{} }
 

@@ -92,10 +92,7 @@ func (p *Pods) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rol
 		p.choose(b, r)
 		return ask
 	}
-	for x := range b.Len() {
-		ask = append(ask, rollout.Request{X: x, N: p.n})
-	}
-	return ask
+	return askAll(ask, b.Len(), p.n)
 }
 
 // choose fills keptN and keptS.

@@ -337,10 +337,7 @@ func (s *AdaEst) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []r
 		s.weight = append(s.weight, s.difficulty(s.past[id].mean()))
 	}
 	s.allocate(r)
-	for x, n := range s.size {
-		ask = append(ask, rollout.Request{X: x, N: n})
-	}
-	return ask
+	return askGroups(ask, s.size)
 }
 
 // difficulty returns the weight that sizes follow.

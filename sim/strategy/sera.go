@@ -247,11 +247,10 @@ func (e *Sera) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []rol
 	e.active = e.active[:0]
 	for x, n := range e.asked {
 		if n > 0 {
-			ask = append(ask, rollout.Request{X: x, N: n})
 			e.active = append(e.active, x)
 		}
 	}
-	return ask
+	return askGroups(ask, e.asked)
 }
 
 // Update implements Strategy: the active prompts are trained on.

@@ -154,14 +154,10 @@ func (e *SpecEval) Start(batch int) error {
 func (e *SpecEval) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
 	switch b.Round {
 	case 0:
-		for x := range b.Len() {
-			ask = append(ask, rollout.Request{X: x, N: e.m})
-		}
+		return askAll(ask, b.Len(), e.m)
 	case 1:
 		e.divide(b, r)
-		for x, l := range e.l {
-			ask = append(ask, rollout.Request{X: x, N: l})
-		}
+		return askGroups(ask, e.l)
 	}
 	return ask
 }
