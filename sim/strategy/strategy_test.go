@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"vigorlab/distributions/spec"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/strategy/strategytest"
 )
@@ -402,4 +403,53 @@ func TestSpendingStarts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDefaults wants the defaults that a strategy is described with to be those
+// that the parser fills in. What a spec leaves out is shown by a mode that has
+// it, or changes nothing where it is given.
+func TestDefaults(t *testing.T) {
+	modes := map[string]string{"reinforce-ada": "reinforce-ada:mode=est"}
+	for _, info := range strategy.Known() {
+		plain := mustParse(t, info.Name).Spec()
+		filled := values(t, plain)
+		other := map[string]string{}
+		if mode, ok := modes[info.Name]; ok {
+			other = values(t, mustParse(t, mode).Spec())
+		}
+		for _, p := range info.Parameters {
+			got, ok := filled[p.Name]
+			if !ok {
+				got, ok = other[p.Name]
+			}
+			if !ok {
+				text := info.Name + ":" + p.Name + "=" + p.Default
+				if again := mustParse(t, text).Spec(); again != plain {
+					t.Errorf("%s: spec %s, want %s", text, again, plain)
+				}
+				continue
+			}
+			if got != p.Default {
+				t.Errorf("%s: %s is described as %q by default, and parsed as %q", info.Name, p.Name, p.Default, got)
+			}
+			delete(filled, p.Name)
+		}
+		for key := range filled {
+			t.Errorf("%s: parameter %s is not described", info.Name, key)
+		}
+	}
+}
+
+// values returns the parameters of a normalised spec.
+func values(t *testing.T, text string) map[string]string {
+	t.Helper()
+	s, err := spec.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := map[string]string{}
+	for _, p := range s.Params {
+		v[p.Key] = p.Value
+	}
+	return v
 }
