@@ -1,9 +1,13 @@
 package strategy
 
 import (
+	"encoding/csv"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -28,41 +32,52 @@ func (c *Coba) setRates(rates []float64) (ids []int) {
 	return ids
 }
 
-// TestCobaAllocation: values by hand where the comment shows them, the others
-// from a separate Python program written after the released allocator.
+// TestCobaAllocation reads its cases from testdata/coba.csv, made by coba.py
+// there after the rule; -1 is a prompt without visits. By hand:
+//
+//	1, 2: left 40 among equal weights: 10, int(30/4) = 7, int(23/4) = 5,
+//	  int(18/4) = 4; then 14 evenly: 4 4 3 3.
+//	4: left 58: 29, 14, then 15: one fits the first, 7 the second; 7 are lost.
+//	5, 6: left 84, 0.8 of it, 67, for the middle; 17 for the hard:
+//	  int(17/1.96) = 8, int(9 * .96/1.96) = 4, and of 5 one 3, one 2.
+//	8: left 70, 56 of it 14 each for the middle; 14 for the hard one.
+//	10: the unknown counts as .5: greedy alternates, 0.8 of 28 is 22;
+//	  int(6*.5) = 3, int(3*.5) = 1, then one each.
 func TestCobaAllocation(t *testing.T) {
-	for _, c := range []struct {
-		spec  string
-		alpha float64
-		rates []float64
-		want  []int
-	}{
-		// left 40 among equal weights: 10, int(30/4) = 7, int(23/4) = 5, int(18/4)
-		// = 4; then 14 evenly: 4 4 3 3.
-		{"coba:n=12,up=64", 3, []float64{0, 0, 0, 0}, []int{16, 13, 10, 9}},
-		{"coba:n=12,up=64", 3, []float64{1, 1, 1, 1}, []int{16, 13, 10, 9}},
-		{"coba:n=12,up=64,rest=uniform", 3, []float64{0, 0, 0}, []int{12, 12, 12}},
-		// left 58: 29, 14, then 15: one fits the first, 7 the second; 7 are lost.
-		{"coba:n=31", 3, []float64{0, 0}, []int{32, 23}},
-		// left 84, 0.8 of it, 67, for the middle; 17 for the hard: int(17/1.96) = 8,
-		// int(9 * .96/1.96) = 4, and of 5 one 3, one 2.
-		{"coba", CobaAlpha(.577, 7), []float64{0, .04, .3, .5, .7, 1}, []int{13, 8, 15, 29, 29, 2}},
-		{"coba", CobaAlpha(.2, 7), []float64{0, .04, .3, .5, .7, 1}, []int{13, 8, 32, 32, 9, 2}},
-		{"coba", CobaAlpha(.42, 7), []float64{.3, .5, .7, .9, .5}, []int{32, 21, 4, 3, 20}},
-		// left 70, 56 of it 14 each for the middle; 14 for the hard one.
-		{"coba:up=18", CobaAlpha(.42, 7), []float64{0, .5, .5, .5, .5}, []int{16, 16, 16, 16, 16}},
-		{"coba", 3, []float64{-1, -1}, []int{16, 16}},
-		// The unknown counts as .5: greedy alternates, 0.8 of 28 is 22; int(6*.5) = 3,
-		// int(3*.5) = 1, then one each.
-		{"coba", 3.5, []float64{-1, .5}, []int{17, 15}},
-	} {
-		s := newCoba(t, c.spec)
-		ids := s.setRates(c.rates)
-		s.alpha = c.alpha
-		s.allocate(ids)
-		if !slices.Equal(s.asked, c.want) {
-			t.Errorf("%s on %v: %v, want %v", c.spec, c.rates, s.asked, c.want)
+	f, err := os.Open("testdata/coba.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() // only read
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := func(text string) (list []float64) {
+		for _, field := range strings.Fields(text) {
+			x, err := strconv.ParseFloat(field, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, x)
 		}
+		return list
+	}
+	for _, row := range rows[1:] {
+		s := newCoba(t, row[0])
+		ids := s.setRates(numbers(row[2]))
+		s.alpha = numbers(row[1])[0]
+		s.allocate(ids)
+		var got []float64
+		for _, n := range s.asked {
+			got = append(got, float64(n))
+		}
+		if !slices.Equal(got, numbers(row[3])) {
+			t.Errorf("%s on %s: %v, want %s", row[0], row[2], got, row[3])
+		}
+	}
+	if len(rows) != 13 {
+		t.Errorf("%d rows, want 13", len(rows))
 	}
 }
 

@@ -1,6 +1,7 @@
 package strategy_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -88,29 +89,17 @@ func TestDAPOTraces(t *testing.T) {
 	})
 }
 
-// TestDAPOBatches compares with mpmath 1.3.0 at 40 digits (testdata/loader.py).
-// The first three cost 3.0, 6.0246 and 2.0 generated groups for each one kept;
-// a streamed batch costs 1/s of them.
+// TestDAPOBatches compares with mpmath at 40 digits (testdata/loader.py), and
+// 0 and the sum of nothing by hand.
 func TestDAPOBatches(t *testing.T) {
-	for _, c := range []struct {
-		batch, gen int
-		s, want    float64
-	}{
-		{128, 384, 7. / 9, 1},
-		{128, 384, 0.2, 2.0082087728327532},
-		{128, 128, 7. / 9, 1.9999999999999893},
-		{1, 1, 0.25, 4},
-		{2, 3, 0.1, 6.9988153756076306},
-		{8, 24, 0.05, 7.1458329789479525},
-		{1, 3, 1e-5, 33333.6666688889},
-		{1, 3, 1e-6, 333333.666666889}, // by the limit
-		{7, 3, 1, 3},
-		{3, 3, 0, math.Inf(1)},
-	} {
-		got := strategy.DAPOBatches(c.batch, c.gen, c.s)
-		if got != c.want && !(math.Abs(got/c.want-1) < 1e-11) {
-			t.Errorf("B=%d, gen=%d, s=%v: E[K] = %.15g, want %.15g", c.batch, c.gen, c.s, got, c.want)
+	for _, row := range loaderRows(t, "batches") {
+		got, want := strategy.DAPOBatches(int(row.x), int(row.y), row.z), row.value
+		if !(math.Abs(got/want-1) < 1e-11) {
+			t.Errorf("B=%v, gen=%v, s=%v: E[K] = %.15g, want %.15g", row.x, row.y, row.z, got, want)
 		}
+	}
+	if got := strategy.DAPOBatches(3, 3, 0); !math.IsInf(got, 1) {
+		t.Errorf("s = 0: E[K] = %v, want +Inf", got)
 	}
 	for _, s := range []float64{-0.1, 1.1, math.NaN()} {
 		if got := strategy.DAPOBatches(8, 8, s); !math.IsNaN(got) {
@@ -176,6 +165,20 @@ func TestDAPOCost(t *testing.T) {
 	}
 }
 
+// TestDAPOGroups: the groups generated for each one kept where B = 128
+// (allocation.md, section 2): E[K] gen/B in rounds of gen, against 1/s in a
+// streamed step, whose number of groups is negative binomial.
+func TestDAPOGroups(t *testing.T) {
+	for _, c := range []struct{ s, batched, streamed float64 }{
+		{7. / 9, 3.0, 1.2857},
+		{0.2, 6.0246, 5},
+	} {
+		wantNear(t, "batched", strategy.DAPOBatches(128, 384, c.s)*384/128, c.batched, 5e-5)
+		// One prompt a round and a batch of 128: E[K] is the mean of T itself.
+		wantNear(t, "streamed", strategy.DAPOBatches(128, 1, c.s)/128, c.streamed, 5e-5)
+	}
+}
+
 // TestDAPOPublishedCost: 128 groups of 64 out of 384 prompts are 24,576
 // rollouts where one round does, and of 128 rollouts 49,152, as Pilot-Commit's
 // authors count for DAPO.
@@ -194,12 +197,11 @@ func TestDAPOPublishedCost(t *testing.T) {
 
 // TestEffectiveProbability: shares of groups with both outcomes at p = 0.1,
 // and of zero-variance groups under Beta laws, 1 - E over p (2/(n+1) for the
-// uniform law), by mpmath 1.3.0 (testdata/loader.py).
+// uniform law), by mpmath (testdata/loader.py).
 func TestEffectiveProbability(t *testing.T) {
-	for n, want := range map[int]float64{1: 0, 4: .343800, 8: .569533, 16: .814698, 32: .965663, 64: .998821} {
-		if got := strategy.EffectiveProbability(0.1, n); !(math.Abs(got-want) < 5e-7) {
-			t.Errorf("p = 0.1, n = %d: %.6f, want %.6f", n, got, want)
-		}
+	for _, row := range loaderRows(t, "effective") {
+		n := int(row.x)
+		wantNear(t, fmt.Sprintf("p = 0.1, n = %d", n), strategy.EffectiveProbability(row.z, n), row.value, 1e-15)
 		if got, want := strategy.EffectiveProbability(0.9, n), strategy.EffectiveProbability(0.1, n); !(math.Abs(got-want) < 1e-15) {
 			t.Errorf("n = %d: %v at p = 0.9, %v at 0.1", n, got, want)
 		}
@@ -209,20 +211,19 @@ func TestEffectiveProbability(t *testing.T) {
 			t.Errorf("p = %v: %v, want 0", p, got)
 		}
 	}
-	for _, c := range []struct{ a, b, want float64 }{
-		{1, 1, .222222}, {0.5, 0.5, .392761}, {2, 2, .109091}, {0.3, 0.7, .484450},
-	} {
-		law, err := distributions.NewBeta(c.a, c.b)
+	if got := strategy.EffectiveProbability(0.1, 1); got != 0 {
+		t.Errorf("n = 1: %v, want 0", got)
+	}
+	for _, row := range loaderRows(t, "zero variance") {
+		law, err := distributions.NewBeta(row.y, row.z)
 		if err != nil {
 			t.Fatal(err)
 		}
 		zero := 1.
 		for _, node := range law.Nodes(400) {
-			zero -= node.W * strategy.EffectiveProbability(node.P, 8)
+			zero -= node.W * strategy.EffectiveProbability(node.P, int(row.x))
 		}
-		if !(math.Abs(zero-c.want) < 5e-7) {
-			t.Errorf("Beta(%v, %v): zero-variance share %.6f, want %.6f", c.a, c.b, zero, c.want)
-		}
+		wantNear(t, fmt.Sprintf("Beta(%v, %v): zero-variance share", row.y, row.z), zero, row.value, 5e-7)
 	}
 }
 

@@ -1,9 +1,12 @@
 package strategy_test
 
 import (
+	"encoding/csv"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -112,6 +115,48 @@ func checkLaw(t *testing.T, sample []int, upTo int, cdf func(k int) float64) {
 			t.Errorf("P(K <= %d) = %.4f, want %.4f ± %.4f", k, below, want, tol)
 		}
 	}
+}
+
+// A loaderRow is a row of testdata/loader.csv: arguments and the value.
+type loaderRow struct{ x, y, z, value float64 }
+
+// loaderRows reads the rows of a quantity, and wants some.
+func loaderRows(t *testing.T, quantity string) (rows []loaderRow) {
+	t.Helper()
+	f, err := os.Open("testdata/loader.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() // only read
+	all, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(text string) float64 {
+		if text == "" {
+			return 0
+		}
+		top, bottom, fraction := strings.Cut(text, "/")
+		x, err := strconv.ParseFloat(top, 64)
+		if fraction && err == nil {
+			var y float64
+			y, err = strconv.ParseFloat(bottom, 64)
+			x /= y
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	for _, row := range all {
+		if row[0] == quantity {
+			rows = append(rows, loaderRow{number(row[1]), number(row[2]), number(row[3]), number(row[4])})
+		}
+	}
+	if len(rows) == 0 {
+		t.Fatalf("no rows of %s", quantity)
+	}
+	return rows
 }
 
 // benchmarkSteps times a strategy's choices, and the answers, which are cheap,

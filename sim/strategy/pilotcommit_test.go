@@ -1,6 +1,7 @@
 package strategy_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -214,13 +215,15 @@ func TestPilotCommitCost(t *testing.T) {
 }
 
 // TestPilotCommitPublishedCost: where every pilot passes, a step after the
-// first takes one tick: 384*16 + 128*48 = 12,288 rollouts for groups of 64 (a
-// fixed group costs 128*64 = 8,192) and 24,576 for groups of 128. The first
-// has nothing to commit in its first tick.
+// first takes one tick: 384*16 + 128*48 = 12,288 rollouts for groups of 64 and
+// 24,576 for groups of 128, where fixed groups, GRPO's, cost 128*64 = 8,192 and
+// 16,384. The first has nothing to commit in its first tick.
 func TestPilotCommitPublishedCost(t *testing.T) {
 	for text, want := range map[string][3]int{
 		"pilot-commit":                    {18_432, 12_288, 12_288},
 		"pilot-commit:pilot=32,commit=96": {36_864, 24_576, 24_576},
+		"fixed:g=64":                      {8_192, 8_192, 8_192},
+		"fixed:g=128":                     {16_384, 16_384, 16_384},
 	} {
 		half := func(_, _, _, n int) int { return n / 2 }
 		got, err := strategytest.Steps(mustParse(t, text), &strategytest.World{Prompts: 2000, Batch: 128, Steps: 3, Answer: half}, rand.New(rand.NewPCG(1, 1)))
@@ -242,26 +245,15 @@ func TestPilotCommitPublishedCost(t *testing.T) {
 }
 
 // TestPilotPass: binomial sums over k = 2..12 of 16 and 1..6 of 8, by mpmath
-// 1.3.0 (testdata/loader.py).
+// (testdata/loader.py), and nothing of dead and solved prompts.
 func TestPilotPass(t *testing.T) {
-	for _, c := range []struct {
-		p    float64
-		n    int
-		want float64
-	}{
-		{.05, 16, .189240},
-		{.1, 16, .485272},
-		{.25, 16, .936520},
-		{.5, 16, .989105},
-		{.75, 16, .595013},
-		{.9, 16, .068406},
-		{.5, 8, .960938},
-		{.75, 8, .632904},
-		{0, 16, 0},
-		{1, 16, 0},
-	} {
-		if got := strategy.PilotPass(c.p, c.n, 0.125, 0.25); !(math.Abs(got-c.want) < 5e-7) {
-			t.Errorf("p = %v, n = %d: %.6f, want %.6f", c.p, c.n, got, c.want)
+	for _, row := range loaderRows(t, "pilot pass") {
+		n := int(row.x)
+		wantNear(t, fmt.Sprintf("p = %v, n = %d", row.z, n), strategy.PilotPass(row.z, n, 0.125, 0.25), row.value, 1e-13)
+	}
+	for _, p := range []float64{0, 1} {
+		if got := strategy.PilotPass(p, 16, 0.125, 0.25); got != 0 {
+			t.Errorf("p = %v: %v pass, want 0", p, got)
 		}
 	}
 	for _, p := range []float64{0, 0.3, 1} {

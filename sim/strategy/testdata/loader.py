@@ -1,7 +1,8 @@
 """Reference values of dapo_test.go and pilotcommit_test.go.
 
-Run: python3 loader.py. Everything is summed or integrated from definitions
-with mpmath at 40 digits; nothing is shared with the Go code.
+    python3 loader.py > loader.csv
+
+Everything is summed or integrated from definitions with mpmath 1.3.0 at 40 digits; nothing is shared with the Go code.
 """
 
 import mpmath as mp
@@ -36,16 +37,21 @@ def pilot_pass(p, n):
     return mp.fsum(pmf(n, k, p) for k in range(n + 1) if 8 * k >= n and 4 * k <= 3 * n)
 
 
-print("mpmath", mp.__version__)
+def row(quantity, x, y, z, value):
+    print(",".join([quantity, x, y, z, mp.nstr(value, 17)]))
+
+
+print("quantity,x,y,z,value")
 for batch, gen, s in [
-    (128, 384, mp.mpf(7) / 9), (128, 384, mp.mpf("0.2")), (128, 128, mp.mpf(7) / 9), (1, 1, mp.mpf("0.25")),
-    (2, 3, mp.mpf("0.1")), (8, 24, mp.mpf("0.05")), (1, 3, mp.mpf("1e-5")), (1, 3, mp.mpf("1e-6")), (7, 3, mp.mpf(1)),
+    (128, 384, "7/9"), (128, 384, "0.2"), (128, 128, "7/9"), (1, 1, "0.25"),
+    (2, 3, "0.1"), (8, 24, "0.05"), (1, 3, "1e-5"), (1, 3, "1e-6"), (7, 3, "1"),
 ]:
-    print("dapo", batch, gen, mp.nstr(s, 6), mp.nstr(dapo_batches(batch, gen, s), 17))
+    exact = mp.mpf(7) / 9 if s == "7/9" else mp.mpf(s)
+    row("batches", str(batch), str(gen), s, dapo_batches(batch, gen, exact))
 for n in [4, 8, 16, 32, 64]:
-    print("effective 0.1", n, mp.nstr(1 - mp.mpf("0.1") ** n - mp.mpf("0.9") ** n, 10))
+    row("effective", str(n), "", "0.1", 1 - mp.mpf("0.1") ** n - mp.mpf("0.9") ** n)
 for a, b in [("1", "1"), ("0.5", "0.5"), ("2", "2"), ("0.3", "0.7")]:
-    print("zero variance 8", a, b, mp.nstr(zero_variance(8, mp.mpf(a), mp.mpf(b)), 10))
+    row("zero variance", "8", a, b, zero_variance(8, mp.mpf(a), mp.mpf(b)))
 for n, ps in [(16, ["0.05", "0.1", "0.25", "0.5", "0.75", "0.9"]), (8, ["0.5", "0.75"])]:
     for p in ps:
-        print("pilot", n, p, mp.nstr(pilot_pass(mp.mpf(p), n), 10))
+        row("pilot pass", str(n), "", p, pilot_pass(mp.mpf(p), n))
