@@ -85,7 +85,10 @@ func TestMCUCBTrace(t *testing.T) {
 			}
 			extra[slices.Index(got.N[1:], 4)]++
 		}
-		// 200 fair coins give fewer than 60 of a side with probability < 1e-7.
+		// By Hoeffding n = 200 fair coins give fewer than 0.3 n of a side with
+		// probability at most exp(-2 n 0.2^2) = 1.1e-7, of one of the two sides in one
+		// of the two cases with less than 5e-7; a side that comes up in a share of
+		// 0.1, off by 0.4, is missed with probability at most 1.1e-7.
 		if min(extra[0], extra[1]) < 60 {
 			t.Errorf("%s: the tie goes %v, want about equal", c.spec, extra)
 		}

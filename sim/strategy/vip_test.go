@@ -196,7 +196,7 @@ func TestVIPReal(t *testing.T) {
 }
 
 // TestVIPTies: 0.1 and 0.9 tie for the last of nine rollouts, the solved prompt
-// keeping two.
+// keeping two. Either gets it equally often (wantEqualShares).
 func TestVIPTies(t *testing.T) {
 	wantEqualShares(t, 2, func(r *rand.Rand) int {
 		n := groupsOf(t, "vip:n=3,low=2,high=4,predictor=oracle", []float64{0.1, 0.9, 1}, r)
