@@ -108,7 +108,7 @@ func parsePilotCommit(s spec.Spec) (Strategy, error) {
 	p.commit = a.Int("commit", 48, 1, schedule.MaxGroup)
 	p.gen = a.Int("gen", 3, 1, 1024)
 	p.lower = a.Float("lower", 0.125, "[0, 1]", unit)
-	p.upper = a.Float("upper", 0.25, "[0, 1]", unit)
+	p.upper = a.Float("upper", 0.25, "[0, 1-lower]", unit)
 	if p.lower > 1-p.upper {
 		a.Fault("upper", p.upper, "[0, 1-lower]")
 	}

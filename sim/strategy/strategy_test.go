@@ -453,3 +453,21 @@ func values(t *testing.T, text string) map[string]string {
 	}
 	return v
 }
+
+// TestRanges wants a number outside its range refused with the words that
+// describe the range.
+func TestRanges(t *testing.T) {
+	modes := map[string]string{"reinforce-ada": "mode=est,"}
+	for _, info := range strategy.Known() {
+		for _, p := range info.Parameters {
+			if !strings.HasPrefix(p.Range, "[") && !strings.HasPrefix(p.Range, "(") {
+				continue
+			}
+			text := info.Name + ":" + modes[info.Name] + p.Name + "=NaN"
+			want, _, _ := strings.Cut(p.Range, ";")
+			if _, err := strategy.Parse(text, open); err == nil || !strings.Contains(err.Error(), p.Name+" = NaN, want "+want) {
+				t.Errorf("%s: error %v, want %s in it", text, err, want)
+			}
+		}
+	}
+}

@@ -96,7 +96,7 @@ func parseThompson(s spec.Spec) (Strategy, error) {
 		choose: a.Choice("select", chooseTopK, chooseTopK, chooseThreshold, chooseUniform),
 		target: a.Float("target", 0.5, "[0, 1]", within(0, 1)),
 		low:    a.Float("low", 0.3, "[0, 1]", within(0, 1)),
-		high:   a.Float("high", 0.7, "[0, 1]", within(0, 1)),
+		high:   a.Float("high", 0.7, "[low, 1]", within(0, 1)),
 		decay:  a.Float("decay", 1, "[0, 1]", within(0, 1)),
 	}
 	if t.low > t.high {
