@@ -2,7 +2,6 @@ package strategy
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -327,9 +326,4 @@ func urn(node *hbnNode, m int, count []int, r *rand.Rand) {
 			}
 		}
 	}
-}
-
-// String prints the design for people.
-func (d SpecEvalDesign) String() string {
-	return fmt.Sprintf("pilot %d, weight %.5f, risk %.5f ± %.5f", d.Pilot, d.Weight, d.Risk, d.Error)
 }

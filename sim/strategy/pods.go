@@ -128,7 +128,10 @@ func MaxVarianceBinary(n, k, m int) (low, high int, variance float64) {
 	return low, high, float64(low) * float64(m-low) / (float64(m) * float64(m))
 }
 
-// MaxVariance returns the places of m of the rewards, in rising order, whose
+// MaxVariance is the rule of PODS for rewards of any kind. PODS itself needs
+// MaxVarianceBinary alone, since strategies are told counts of successes.
+//
+// It returns the places of m of the rewards, in rising order, whose
 // variance is the largest that m of them can have. The rewards may be graded;
 // they and the squares of their differences must be finite, and 1 <= m <=
 // len(rewards). Among equal rewards, and among equally good subsets of the form

@@ -26,7 +26,7 @@ import (
 //
 // Active set: prompts in order of their probability of a mixed group at max
 // rollouts, ties by the batch's order, which is random; a binary search finds
-// how many of them can share the whole budget by EqualFidelity and all have a
+// how many of them can share the whole budget at equal fidelity and all have a
 // mixed group with probability threshold at least: the most that can, but for
 // the rounding to whole groups. The others get nothing.
 // Where too few pass to take the budget under max, the best are forced in.
@@ -166,14 +166,6 @@ func Waterline(p []float64, budget, least, most int, n []float64) (tau float64) 
 	return math.Exp(waterline(from, to, float64(budget), fill))
 }
 
-// EqualFidelity fills n with whole group sizes in [least, most] that sum to
-// budget: the floors of Waterline and one rollout more for the prompts where
-// it changes (fidelity - target)^2 least, ties by place; the target is
-// 1 - e^-tau (arXiv 2609.36552, as coded).
-func EqualFidelity(p []float64, budget, least, most int, n []int) {
-	new(rounding).equalize(p, budget, least, most, n)
-}
-
 // rounding holds the buffers of equalize.
 type rounding struct {
 	real  []float64
@@ -181,6 +173,10 @@ type rounding struct {
 	error []float64
 }
 
+// equalize fills n with whole group sizes in [least, most] that sum to budget:
+// the floors of Waterline and one rollout more for the prompts where it changes
+// (fidelity - target)^2 least, ties by place; the target is 1 - e^-tau (arXiv
+// 2609.36552, as coded).
 func (f *rounding) equalize(p []float64, budget, least, most int, n []int) {
 	f.real = resize(f.real, len(p))
 	target := -math.Expm1(-Waterline(p, budget, least, most, f.real))

@@ -194,7 +194,7 @@ func TestSpecEvalDesignPublished(t *testing.T) {
 		near(t, fmt.Sprintf("b=%d: weight", c.b), d.Weight, c.weight, .001)
 		best := strategy.NewSpecEvalDesign(30, c.b, 4)
 		if !(best.Pilot >= c.m-1 && best.Pilot <= c.m+1) || !(math.Abs(best.Risk-d.Risk) < 4.5*math.Hypot(best.Error, d.Error)) {
-			t.Errorf("b=%d: design %v, want about pilot %d with %v", c.b, best, c.m, d)
+			t.Errorf("b=%d: design %+v, want about pilot %d with %+v", c.b, best, c.m, d)
 		}
 	}
 }
