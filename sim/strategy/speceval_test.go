@@ -199,6 +199,44 @@ func TestSpecEvalDesignPublished(t *testing.T) {
 	}
 }
 
+// TestSpecEvalDesignSizes meets the published schedules for other numbers of
+// tasks (systems.md, section 8): those of N = 86 and 93 have the pilots of
+// N = 100 and weights within .001 of its. The weight is m/b times the risk, and
+// so is its standard error; that of the published risks is .0025 at most
+// (TestSpecEvalDesignPublished). Two independent normal errors differ by more
+// than 4.5 of theirs together with probability 7e-6, and an error of 9, at most
+// .012, is missed as rarely. A published pilot is asked to be as good as
+// its neighbours, as half of it and as twice.
+func TestSpecEvalDesignSizes(t *testing.T) {
+	hundred := []float64{.48123, .35117, .28474, .22178}
+	for _, c := range []struct {
+		tasks   int
+		pilots  []int
+		weights []float64
+		slack   float64
+	}{
+		{19, []int{4, 6, 10, 17}, []float64{.48530, .35492, .28805, .23860}, 0},
+		{86, []int{4, 6, 10, 16}, hundred, .001},
+		{93, []int{4, 6, 10, 16}, hundred, .001},
+		{100, []int{4, 6, 10, 16}, hundred, 0},
+	} {
+		for i, b := range []int{8, 16, 32, 64} {
+			m := c.pilots[i]
+			what := fmt.Sprintf("N=%d, b=%d", c.tasks, b)
+			d := strategy.SpecEvalDesignAt(c.tasks, b, m, 8)
+			share := float64(m) / float64(b)
+			wantNear(t, what+": weight over risk", d.Weight, share*d.Risk, 1e-12)
+			wantNear(t, what+": weight", d.Weight, c.weights[i], c.slack+4.5*share*math.Hypot(d.Error, .0025))
+			for _, other := range []int{m / 2, m - 1, m + 1, 2*m - 1} {
+				o := strategy.SpecEvalDesignAt(c.tasks, b, other, 4)
+				if !(d.Risk <= o.Risk+4.5*math.Hypot(o.Error, d.Error)) {
+					t.Errorf("%s: %+v, and %+v", what, d, o)
+				}
+			}
+		}
+	}
+}
+
 // aime24 returns the success rates of Qwen3.5-4B on AIME24, or skips the test.
 func aime24(t *testing.T) []float64 {
 	t.Helper()
