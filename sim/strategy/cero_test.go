@@ -357,10 +357,11 @@ func BenchmarkSelectCero(b *testing.B) {
 }
 
 func TestCeroSpecs(t *testing.T) {
-	checkSpecs(t, map[string]string{
+	wantSpecs(t, map[string]string{
 		"cero":                     "cero:g=4,max=2,units=2,capacity=1.03125,rounds=500,lambda=1,a=1,b=1,rho=1",
 		"cero:units=0.5,rho=0,g=1": "cero:g=1,max=2,units=0.5,capacity=1.03125,rounds=500,lambda=1,a=1,b=1,rho=0",
-	}, map[string][]string{
+	})
+	wantFaults(t, map[string][]string{
 		"cero:max=0,units=0,capacity=1/2": {"max = 0, want a whole number in [1, 2500]", "units = 0, want [1/1024, 1024]", "capacity = 1/2, want [1, 1024]"},
 		"cero:lambda=0,a=-1,rho=2":        {"lambda = 0, want (0, 1000]", "a = -1", "rho = 2, want [0, 1]"},
 		"cero:g=5000,max=3":               {"max = 3, want a whole number in [1, 2]"},

@@ -92,11 +92,12 @@ func TestCobaConformance(t *testing.T) {
 
 func TestCobaSpecs(t *testing.T) {
 	const rest = ",window=3,sum=7,smooth=0.01,tau_min=3,tau_max=12,var_max=0.1667,explore=0.8,rest=weighted,power=1"
-	checkSpecs(t, map[string]string{
+	wantSpecs(t, map[string]string{
 		"coba":      "coba:n=16,low=2,up=32" + rest,
 		"coba:n=1":  "coba:n=1,low=1,up=32" + rest,
 		"coba:n=64": "coba:n=64,low=2,up=64" + rest,
-	}, map[string][]string{
+	})
+	wantFaults(t, map[string][]string{
 		"coba:n=4,low=5,up=3":          {"low = 5, want a whole number in [1, 4]", "up = 3, want a whole number in [4, 10000]"},
 		"coba:sum=1,smooth=0,rest=all": {"sum = 1, want [2, 1000]", "smooth = 0, want (0, 0.5)", "rest = all, want one of weighted, uniform"},
 		"coba:tau_min=5,tau_max=4":     {"tau_max = 4, want [tau_min, 1000]"},

@@ -10,19 +10,8 @@ import (
 	"vigorlab/sim/strategy/strategytest"
 )
 
-// seeded returns the stream of a test.
-func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 20260101)) }
-
 // sixPrompts is the worked example of the specification of VIP and Neyman.
 var sixPrompts = []float64{0.02, 0.1, 0.3, 0.5, 0.8, 0.95}
-
-// wantNear fails the test where got is not want to within tol.
-func wantNear(t *testing.T, what string, got, want, tol float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tol) {
-		t.Errorf("%s = %.9g, want %.9g ± %g", what, got, want, tol)
-	}
-}
 
 // wantConform runs the conformance test on every spec; none favours a place.
 func wantConform(t *testing.T, specs ...string) {

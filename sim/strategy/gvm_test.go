@@ -24,14 +24,10 @@ func TestGvmConforms(t *testing.T) {
 }
 
 func TestGvmParses(t *testing.T) {
-	for text, want := range map[string]string{
+	wantSpecs(t, map[string]string{
 		"gvm":                            "gvm:pilot=8,n=8,alpha=0.001,beta=2,ties=random",
 		"gvm:alpha=1e-2,ties=index,n=16": "gvm:pilot=8,n=16,alpha=0.01,beta=2,ties=index",
-	} {
-		if got := mustParse(t, text).Spec(); got != want {
-			t.Errorf("%s: spec %s, want %s", text, got, want)
-		}
-	}
+	})
 	wantRefused(t, map[string]string{
 		"gvm:pilot=0":    "pilot = 0",
 		"gvm:alpha=-1":   "alpha = -1, want [0, 1000]",
@@ -151,7 +147,7 @@ func TestGvmAllDead(t *testing.T) {
 			t.Errorf("asked %v, update %+v, want one round, a failure and nothing trained on", got.Asked, u)
 		}
 		// The next batch starts afresh.
-		got, err = strategytest.Run(s, 1, script("100"+"11111111"), nil, newStream())
+		got, err = strategytest.Run(s, 1, script("100"+"11111111"), nil, seeded(9))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +161,7 @@ func TestGvmAllDead(t *testing.T) {
 func TestGvmCost(t *testing.T) {
 	const pilot, n = 2, 3
 	s := mustParse(t, fmt.Sprintf("gvm:pilot=%d,n=%d", pilot, n))
-	r := newStream()
+	r := seeded(9)
 	for _, p := range [][]float64{{.3, .1}, {0, 0}, {1, .5}, {0, .05}} {
 		mean := 0.0
 		for k0 := range pilot + 1 {

@@ -149,10 +149,10 @@ func TestHalvingBoundTwo(t *testing.T) {
 		t.Errorf("the bound is below 0.1 in %d cases: a test of nothing", informative)
 	}
 	// H2 = 2/.25^2 = 32, 3 exp(-1024/(8*32)) = 3 e^-4.
-	near(t, "bound", strategy.SequentialHalvingBound([]float64{.25, 0}, 1024), 3*math.Exp(-4), 1e-15)
+	wantNear(t, "bound", strategy.SequentialHalvingBound([]float64{.25, 0}, 1024), 3*math.Exp(-4), 1e-15)
 	// Sorted: .25 .16 .09 0, gaps .09 .16 .25, H2 = max(246.9, 117.2, 64).
-	near(t, "bound", strategy.SequentialHalvingBound([]float64{0, .16, .25, .09}, 8000), 6*math.Exp(-8000/(8*2/.0081*2)), 1e-12)
-	near(t, "bound of a tie", strategy.SequentialHalvingBound([]float64{.25, .25}, 1e6), 1, 0)
+	wantNear(t, "bound", strategy.SequentialHalvingBound([]float64{0, .16, .25, .09}, 8000), 6*math.Exp(-8000/(8*2/.0081*2)), 1e-12)
+	wantNear(t, "bound of a tie", strategy.SequentialHalvingBound([]float64{.25, .25}, 1e6), 1, 0)
 }
 
 // misses returns the share of n runs that end with another prompt than 0.
@@ -186,7 +186,7 @@ func TestHalvingErrors(t *testing.T) {
 	const n, tol = 20_000, .0185
 	for _, g := range []int{2, 5, 16} {
 		h := halving(t, fmt.Sprintf("sequential-halving:g=%d", g))
-		near(t, fmt.Sprintf("g=%d: error", g), misses(t, h, []float64{.4, .1}, n), errorOfTwo(g, .4, .1), tol)
+		wantNear(t, fmt.Sprintf("g=%d: error", g), misses(t, h, []float64{.4, .1}, n), errorOfTwo(g, .4, .1), tol)
 	}
 	for _, c := range []struct {
 		g int

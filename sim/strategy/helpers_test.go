@@ -8,16 +8,57 @@ import (
 
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/strategy"
+	"vigorlab/sim/strategy/strategytest"
 )
 
-// wantRefused wants every spec refused with the text in the error.
+// wantSpecs wants specs to print as told.
+func wantSpecs(t *testing.T, normal map[string]string) {
+	t.Helper()
+	for text, want := range normal {
+		s, err := strategy.Parse(text, open)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if s.Spec() != want {
+			t.Errorf("%s: spec %s, want %s", text, s.Spec(), want)
+		}
+	}
+}
+
+// wantFaults wants every spec refused with all the texts in one error.
+func wantFaults(t *testing.T, specs map[string][]string) {
+	t.Helper()
+	for text, wants := range specs {
+		_, err := strategy.Parse(text, open)
+		if err == nil {
+			t.Errorf("%q is accepted", text)
+			continue
+		}
+		for _, want := range wants {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: error %q, want %q in it", text, err, want)
+			}
+		}
+	}
+}
+
+// wantRefused is wantFaults for one text each.
 func wantRefused(t *testing.T, specs map[string]string) {
 	t.Helper()
 	for text, want := range specs {
-		if _, err := strategy.Parse(text, open); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q in it", text, err, want)
+		wantFaults(t, map[string][]string{text: {want}})
+	}
+}
+
+// spending returns the spec of the named strategy for g rollouts a prompt.
+func spending(t *testing.T, name string, g int) string {
+	t.Helper()
+	for i, info := range strategy.Known() {
+		if info.Name == name {
+			return strategy.Spending(g, 500)[i]
 		}
 	}
+	t.Fatalf("%s is not known", name)
+	return ""
 }
 
 // wantSpending wants the named strategy's spec for each number of rollouts a
@@ -25,24 +66,68 @@ func wantRefused(t *testing.T, specs map[string]string) {
 func wantSpending(t *testing.T, name string, specs map[int]string) {
 	t.Helper()
 	for g, want := range specs {
-		found := false
-		for _, text := range strategy.Spending(g, 500) {
-			if got, _, _ := strings.Cut(text, ":"); got != name {
-				continue
-			}
-			found = true
-			if text != want {
-				t.Errorf("spending %d: %s, want %s", g, text, want)
-			}
-			mustParse(t, text)
+		if got := spending(t, name, g); got != want {
+			t.Errorf("spending %d: %s, want %s", g, got, want)
 		}
-		if !found {
-			t.Errorf("spending %d: no %s", g, name)
+		mustParse(t, want)
+	}
+}
+
+// wantExactSpending wants exactly g rollouts a prompt.
+func wantExactSpending(t *testing.T, name string) {
+	t.Helper()
+	for _, g := range []int{1, 2, 7, 8, 64, 10_000} {
+		s := mustParse(t, spending(t, name, g)).(strategy.Budgeter)
+		if got := s.Budget(32); got != 32*g {
+			t.Errorf("%s: %d rollouts on 32 prompts, want %d", s.Spec(), got, 32*g)
 		}
 	}
 }
 
-func newStream() *rand.Rand { return rand.New(rand.NewPCG(20260101, 9)) }
+// seeded returns the stream of a test.
+func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 20260101)) }
+
+// wantNear fails the test where got is not want to within tol.
+func wantNear(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol) {
+		t.Errorf("%s = %.9g, want %.9g ± %g", what, got, want, tol)
+	}
+}
+
+// sizesByID returns the groups of a step by prompt.
+func sizesByID(trace *strategytest.Trace, prompts int) []int {
+	sizes := make([]int, prompts)
+	for x, id := range trace.ID {
+		sizes[id] = trace.N[x]
+	}
+	return sizes
+}
+
+// byID returns sizesByID of every step.
+func byID(traces []*strategytest.Trace, prompts int) [][]int {
+	steps := make([][]int, len(traces))
+	for step, t := range traces {
+		steps[step] = sizesByID(t, prompts)
+	}
+	return steps
+}
+
+// flips returns the successes among n rollouts.
+func flips(n int, p float64, r *rand.Rand) int {
+	s := 0
+	for range n {
+		if r.Float64() < p {
+			s++
+		}
+	}
+	return s
+}
+
+// draw answers for prompts of the same success probability.
+func draw(p float64, r *rand.Rand) func(step, id, first, n int) int {
+	return func(_, _, _, n int) int { return flips(n, p, r) }
+}
 
 // syntheticBatch returns a batch of prompts that have had n rollouts each in
 // one round, with every number of successes.
@@ -77,7 +162,7 @@ func benchmarkSelect(b *testing.B, text string, n int) {
 func wantEqualShares(t *testing.T, outcomes int, draw func(r *rand.Rand) int) {
 	t.Helper()
 	const n, tol = 20_000, 0.0201
-	r, count := newStream(), make([]int, outcomes)
+	r, count := seeded(9), make([]int, outcomes)
 	for range n {
 		k := draw(r)
 		if k < 0 || k >= outcomes {

@@ -21,7 +21,7 @@ func TestHitUtility(t *testing.T) {
 		{1, 3, [4]float64{.333333, .523810, .722222, .871795}},
 	} {
 		for i, n := range []int{1, 2, 4, 8} {
-			near(t, fmt.Sprintf("%+v, n=%d", c, n), strategy.HitUtility(c.s, c.f, n), c.want[i], 5e-7)
+			wantNear(t, fmt.Sprintf("%+v, n=%d", c, n), strategy.HitUtility(c.s, c.f, n), c.want[i], 5e-7)
 		}
 		for n := range 40 {
 			gain := strategy.HitUtility(c.s, c.f, n+1) - strategy.HitUtility(c.s, c.f, n)
@@ -32,18 +32,18 @@ func TestHitUtility(t *testing.T) {
 		}
 		// With no success yet, n/(f+n+1).
 		if c.s == 0 {
-			near(t, "no success", strategy.HitUtility(0, c.f, 7), 7/float64(c.f+8), 1e-15)
+			wantNear(t, "no success", strategy.HitUtility(0, c.f, 7), 7/float64(c.f+8), 1e-15)
 		}
 	}
-	near(t, "nothing", strategy.HitUtility(3, 2, 0), 0, 0)
+	wantNear(t, "nothing", strategy.HitUtility(3, 2, 0), 0, 0)
 }
 
 // TestGoodTuring: allocation.md, section 12, and the identity by enumeration of
 // every outcome, prompt by prompt.
 func TestGoodTuring(t *testing.T) {
 	p := []float64{.05, .1, .2, .4, .7}
-	near(t, "first successes", strategy.FirstSuccesses(p, 8), .136040, 5e-7)
-	near(t, "corners", strategy.FirstSuccesses([]float64{0, 1}, 1)+strategy.FirstSuccesses([]float64{0, 1}, 2), 1, 0)
+	wantNear(t, "first successes", strategy.FirstSuccesses(p, 8), .136040, 5e-7)
+	wantNear(t, "corners", strategy.FirstSuccesses([]float64{0, 1}, 1)+strategy.FirstSuccesses([]float64{0, 1}, 2), 1, 0)
 	for _, m := range []int{1, 2, 8} {
 		mean := 0.
 		for _, p := range p {
@@ -51,9 +51,9 @@ func TestGoodTuring(t *testing.T) {
 				mean += distributions.BinomialProbability(m, s, p) * strategy.GoodTuring([]int{s}, m)
 			}
 		}
-		near(t, fmt.Sprintf("m=%d", m), mean, strategy.FirstSuccesses(p, m), 1e-14)
+		wantNear(t, fmt.Sprintf("m=%d", m), mean, strategy.FirstSuccesses(p, m), 1e-14)
 	}
-	near(t, "five prompts", strategy.GoodTuring([]int{0, 1, 1, 2, 8}, 8), .25, 0)
+	wantNear(t, "five prompts", strategy.GoodTuring([]int{0, 1, 1, 2, 8}, 8), .25, 0)
 }
 
 // TestPassAtK: unbiased, by enumeration, and the corners.
@@ -63,13 +63,13 @@ func TestPassAtK(t *testing.T) {
 		for s := range 7 {
 			mean += distributions.BinomialProbability(6, s, .3) * strategy.PassAtK(s, 6, k)
 		}
-		near(t, fmt.Sprintf("k=%d", k), mean, 1-math.Pow(.7, float64(k)), 1e-14)
+		wantNear(t, fmt.Sprintf("k=%d", k), mean, 1-math.Pow(.7, float64(k)), 1e-14)
 	}
-	near(t, "one left out", strategy.PassAtK(5, 6, 2), 1, 0)
-	near(t, "none", strategy.PassAtK(0, 6, 6), 0, 0)
+	wantNear(t, "one left out", strategy.PassAtK(5, 6, 2), 1, 0)
+	wantNear(t, "none", strategy.PassAtK(0, 6, 6), 0, 0)
 }
 
 func TestDetectionFloor(t *testing.T) {
 	n := strategy.DetectionFloor(.1, .05)
-	near(t, "miss", math.Pow(.9, n), .05, 1e-14)
+	wantNear(t, "miss", math.Pow(.9, n), .05, 1e-14)
 }

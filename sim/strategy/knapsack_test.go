@@ -4,24 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/strategy/strategytest"
 )
-
-// byID returns what every prompt got in every step, in the order of the set.
-func byID(traces []*strategytest.Trace, prompts int) [][]int {
-	steps := make([][]int, len(traces))
-	for step, t := range traces {
-		steps[step] = make([]int, prompts)
-		for x, id := range t.ID {
-			steps[step][id] = t.N[x]
-		}
-	}
-	return steps
-}
 
 // TestKnapsackTrace follows three steps on four prompts by hand, both solvers.
 //
@@ -101,64 +88,19 @@ func TestKnapsackConformance(t *testing.T) {
 	}
 }
 
-// checkSpecs wants specs to print as told and the refused to be refused with
-// these words, all at once.
-func checkSpecs(t *testing.T, normal map[string]string, refused map[string][]string) {
-	t.Helper()
-	for text, want := range normal {
-		if got := mustParse(t, text).Spec(); got != want {
-			t.Errorf("%s: spec %s, want %s", text, got, want)
-		}
-	}
-	for text, wants := range refused {
-		_, err := strategy.Parse(text, nil)
-		if err == nil {
-			t.Errorf("%s is accepted", text)
-			continue
-		}
-		for _, want := range wants {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: error %q, want %q in it", text, err, want)
-			}
-		}
-	}
-}
-
-// spending returns the spec of the named strategy for g rollouts a prompt.
-func spending(t *testing.T, name string, g int) string {
-	t.Helper()
-	for i, info := range strategy.Known() {
-		if info.Name == name {
-			return strategy.Spending(g, 500)[i]
-		}
-	}
-	t.Fatalf("%s is not known", name)
-	return ""
-}
-
-// checkSpending wants exactly g rollouts a prompt.
-func checkSpending(t *testing.T, name string) {
-	t.Helper()
-	for _, g := range []int{1, 2, 7, 8, 64, 10_000} {
-		s := mustParse(t, spending(t, name, g)).(strategy.Budgeter)
-		if got := s.Budget(32); got != 32*g {
-			t.Errorf("%s: %d rollouts on 32 prompts, want %d", s.Spec(), got, 32*g)
-		}
-	}
-}
-
 func TestKnapsackSpecs(t *testing.T) {
 	const rest = ",cost=probability,alpha=0.9,seen=8,window=16,solver=greedy"
-	checkSpecs(t, map[string]string{
+	wantSpecs(t, map[string]string{
 		"knapsack":       "knapsack:n=8,min=2,max=128,negative=2,positive=2" + rest,
 		"knapsack:n=1":   "knapsack:n=1,min=1,max=128,negative=1,positive=1" + rest,
 		"knapsack:n=200": "knapsack:n=200,min=2,max=200,negative=2,positive=2" + rest,
-	}, map[string][]string{
+	})
+	wantFaults(t, map[string][]string{
 		"knapsack:n=4,min=5,max=3,negative=-1,positive=9": {
 			"min = 5, want a whole number in [1, 4]", "max = 3, want a whole number in [4, 10000]",
 			"negative = -1, want a whole number in [0, 4]", "positive = 9",
 		},
 		"knapsack:alpha=1,window=65,solver=lp,cost=x": {"alpha = 1, want (0, 1)", "window = 65", "solver = lp, want one of greedy, dp", "cost = x"},
 	})
-	checkSpending(t, "knapsack")
+	wantExactSpending(t, "knapsack")
 }

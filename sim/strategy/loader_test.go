@@ -70,19 +70,6 @@ func follow(t *testing.T, s strategy.Strategy, w strategytest.World, r *rand.Ran
 	}
 }
 
-// draw answers for prompts of the same success probability.
-func draw(p float64, r *rand.Rand) func(step, id, first, n int) int {
-	return func(_, _, _, n int) int {
-		s := 0
-		for range n {
-			if r.Float64() < p {
-				s++
-			}
-		}
-		return s
-	}
-}
-
 // spent returns the rollouts of a step.
 func spent(t *strategytest.Trace) int {
 	sum := 0
@@ -195,17 +182,13 @@ func benchmarkSteps(b *testing.B, text string) {
 
 // TestLoadersParse wants specs normalised, and every fault named.
 func TestLoadersParse(t *testing.T) {
-	for text, want := range map[string]string{
+	wantSpecs(t, map[string]string{
 		"dapo":                      "dapo:mode=batch,n=16,gen=3,cap=0,low=0,high=1",
 		"dapo:mode=stream,low=0.10": "dapo:mode=stream,n=16,cap=0,low=0.1,high=1",
 		"greso:size=3/2":            "greso:n=8,size=1.5,least=64,loader=32,p_easy=0.5,p_hard=0.5,target=0.25,easy=0.98,hard=0,gpus=1",
 		"pilot-commit":              "pilot-commit:pilot=16,commit=48,gen=3,lower=0.125,upper=0.25,evict=1,effective=0,staleness=4,cap=10,order=random",
-	} {
-		if got := mustParse(t, text).Spec(); got != want {
-			t.Errorf("%s: spec %s, want %s", text, got, want)
-		}
-	}
-	for text, wants := range map[string][]string{
+	})
+	wantFaults(t, map[string][]string{
 		"dapo:n=0,gen=0,cap=-1":           {"n = 0, want a whole number in [1, 10000]", "gen = 0", "cap = -1"},
 		"dapo:mode=stream,n=1":            {"n = 1, want a whole number in [2, 10000]"},
 		"dapo:mode=stream,gen=2":          {"gen = 2, want none with mode=stream"},
@@ -223,18 +206,7 @@ func TestLoadersParse(t *testing.T) {
 		"pilot-commit:lower=2,upper=NaN":  {"lower = 2, want [0, 1]", "upper = NaN"},
 		"pilot-commit:lower=.6,upper=.6":  {"upper = 0.6, want [0, 1-lower]"},
 		"pilot-commit:order=max,evict=-1": {"order = max", "evict = -1"},
-	} {
-		_, err := strategy.Parse(text, open)
-		if err == nil {
-			t.Errorf("%q is accepted", text)
-			continue
-		}
-		for _, want := range wants {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%q: error %q, want %q in it", text, err, want)
-			}
-		}
-	}
+	})
 }
 
 func TestLoadersSpending(t *testing.T) {

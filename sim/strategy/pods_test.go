@@ -22,14 +22,10 @@ func TestPodsConforms(t *testing.T) {
 }
 
 func TestPodsParses(t *testing.T) {
-	for text, want := range map[string]string{
+	wantSpecs(t, map[string]string{
 		"pods":                      "pods:n=64,m=16,ties=random",
 		"pods:m=3,ties=floor,n=512": "pods:n=512,m=3,ties=floor",
-	} {
-		if got := mustParse(t, text).Spec(); got != want {
-			t.Errorf("%s: spec %s, want %s", text, got, want)
-		}
-	}
+	})
 	wantRefused(t, map[string]string{
 		"pods:n=8,m=9":    "m = 9, want a whole number in [1, n = 8]",
 		"pods:m=0":        "m = 0",

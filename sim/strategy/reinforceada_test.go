@@ -36,15 +36,11 @@ func TestReinforceAdaConforms(t *testing.T) {
 }
 
 func TestReinforceAdaParses(t *testing.T) {
-	for text, want := range map[string]string{
+	wantSpecs(t, map[string]string{
 		"reinforce-ada":                     "reinforce-ada:mode=seq,exit=balanced,rounds=4,m=8,n=4",
 		"reinforce-ada:mode=est,m=16":       "reinforce-ada:mode=est,m=16,min=4,max=32,eps=1e-06,decay=0.9,a=1,b=16,ties=random",
 		"reinforce-ada:ties=index,mode=ema": "reinforce-ada:mode=ema,m=8,decay=0.9,a=1,b=16,ties=index",
-	} {
-		if got := mustParse(t, text).Spec(); got != want {
-			t.Errorf("%s: spec %s, want %s", text, got, want)
-		}
-	}
+	})
 	wantRefused(t, map[string]string{
 		"reinforce-ada:mode=sqe":            "did you mean seq?",
 		"reinforce-ada:rounds=200,m=100":    "rounds = 200, want m*rounds at most 10000",
@@ -238,15 +234,6 @@ func TestAdaSeqCostGolden(t *testing.T) {
 	}
 }
 
-// sizesByID returns the groups of a step by prompt.
-func sizesByID(trace *strategytest.Trace, prompts int) []int {
-	sizes := make([]int, prompts)
-	for x, id := range trace.ID {
-		sizes[id] = trace.N[x]
-	}
-	return sizes
-}
-
 // TestAdaEstTraces is worked by hand: three prompts, 24 rollouts a step.
 // Step 1 knows nothing: 8 each. Then S = 0, 8, 4 of 8.
 //
@@ -283,7 +270,7 @@ func TestAdaEstTraces(t *testing.T) {
 				}
 				return 0
 			},
-		}, newStream())
+		}, seeded(9))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +332,7 @@ func TestAdaEstRemembersByPrompt(t *testing.T) {
 		traces, err := strategytest.Steps(mustParse(t, "reinforce-ada:mode=est,eps=1e-12"), &strategytest.World{
 			Prompts: 4, Batch: 2, Steps: 4, Order: rand.New(rand.NewPCG(seed, 1)),
 			Answer: func(_, id, _, n int) int { return n * (id / 2) },
-		}, newStream())
+		}, seeded(9))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,7 +419,7 @@ func BenchmarkSelectReinforceAdaEma(b *testing.B) { benchmarkAdaEst(b, "reinforc
 
 // benchmarkAdaEst times the choice of a batch of 1,024 after one visit each.
 func benchmarkAdaEst(b *testing.B, text string) {
-	s, r := mustParse(b, text), newStream()
+	s, r := mustParse(b, text), seeded(9)
 	batch := syntheticBatch(1024, 8)
 	s.(strategy.Learner).Begin(batch.Len())
 	s.(strategy.Learner).Observe(batch)

@@ -301,14 +301,15 @@ func BenchmarkSelectSera(b *testing.B) {
 
 func TestSeraSpecs(t *testing.T) {
 	const rest = ",threshold=0.05,prior=0.5,discount=0.75,mode=active,weights=true,coverage=false,p=history"
-	checkSpecs(t, map[string]string{
+	wantSpecs(t, map[string]string{
 		"sera":       "sera:n=16,min=2,max=64" + rest,
 		"sera:n=1":   "sera:n=1,min=1,max=64" + rest,
 		"sera:n=100": "sera:n=100,min=2,max=100" + rest,
-	}, map[string][]string{
+	})
+	wantFaults(t, map[string][]string{
 		"sera:n=4,min=5,max=3":                {"min = 5, want a whole number in [1, 4]", "max = 3, want a whole number in [4, 10000]"},
 		"sera:threshold=2,prior=0,discount=2": {"threshold = 2, want [0, 1]", "prior = 0, want (0, 1000]", "discount = 2"},
 		"sera:mode=acitve,p=x":                {"did you mean active?", "p = x, want one of history, truth"},
 	})
-	checkSpending(t, "sera")
+	wantExactSpending(t, "sera")
 }

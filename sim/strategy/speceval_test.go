@@ -79,13 +79,6 @@ func byCount(counts []int, m int) []int {
 	return tasks
 }
 
-func near(t *testing.T, what string, got, want, tol float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tol) {
-		t.Errorf("%s = %v, want %v ± %v", what, got, want, tol)
-	}
-}
-
 // TestHBNScores compares with the plain sum, for every outcome of three pilots
 // of three rollouts, and the mean of the scores with E[p(1-p)] = 1/12.
 func TestHBNScores(t *testing.T) {
@@ -96,13 +89,13 @@ func TestHBNScores(t *testing.T) {
 		want, evidence := plainScores(counts, m)
 		got := h.Scores(byCount(counts, m), nil)
 		for i, c := range counts {
-			near(t, fmt.Sprintf("s%d of %v", i, counts), got[c], want[i], 1e-12)
+			wantNear(t, fmt.Sprintf("s%d of %v", i, counts), got[c], want[i], 1e-12)
 			mean += evidence * got[c] / n
 		}
 		all += evidence
 	})
-	near(t, "all outcomes", all, 1, 1e-12)
-	near(t, "mean score", mean, 1./12, 1e-12)
+	wantNear(t, "all outcomes", all, 1, 1e-12)
+	wantNear(t, "mean score", mean, 1./12, 1e-12)
 }
 
 // TestNeymanIntegers compares with brute force.
@@ -153,8 +146,8 @@ func TestSpecEvalDesignSmall(t *testing.T) {
 		if !(d.Error > 0 && d.Error < 0.002) {
 			t.Errorf("%+v: standard error %v", c, d.Error)
 		}
-		near(t, fmt.Sprintf("%+v: risk", c), d.Risk, risk, 5*d.Error)
-		near(t, fmt.Sprintf("%+v: weight", c), d.Weight, mass/(pilot+mass), 5*d.Error)
+		wantNear(t, fmt.Sprintf("%+v: risk", c), d.Risk, risk, 5*d.Error)
+		wantNear(t, fmt.Sprintf("%+v: weight", c), d.Weight, mass/(pilot+mass), 5*d.Error)
 	}
 }
 
@@ -190,8 +183,8 @@ func TestSpecEvalDesignPublished(t *testing.T) {
 	} {
 		d := strategy.SpecEvalDesignAt(30, c.b, c.m, 16)
 		tol := 4.5 * math.Hypot(d.Error, c.se)
-		near(t, fmt.Sprintf("b=%d: risk", c.b), d.Risk, c.risk, min(.002, tol))
-		near(t, fmt.Sprintf("b=%d: weight", c.b), d.Weight, c.weight, .001)
+		wantNear(t, fmt.Sprintf("b=%d: risk", c.b), d.Risk, c.risk, min(.002, tol))
+		wantNear(t, fmt.Sprintf("b=%d: weight", c.b), d.Weight, c.weight, .001)
 		best := strategy.NewSpecEvalDesign(30, c.b, 4)
 		if !(best.Pilot >= c.m-1 && best.Pilot <= c.m+1) || !(math.Abs(best.Risk-d.Risk) < 4.5*math.Hypot(best.Error, d.Error)) {
 			t.Errorf("b=%d: design %+v, want about pilot %d with %+v", c.b, best, c.m, d)
@@ -288,7 +281,7 @@ func TestSpecEvalReplay(t *testing.T) {
 		strategy.NeymanIntegers(v, c.b*len(v), nil, l)
 		// A weight of 0 leaves the continuation, here of all b.
 		oracle := strategy.TwoStageRisk(v, l, 1, 0) * float64(c.b) / float64(c.b+1)
-		near(t, fmt.Sprintf("b=%d: oracle", c.b), oracle, c.oracle, 5e-5)
+		wantNear(t, fmt.Sprintf("b=%d: oracle", c.b), oracle, c.oracle, 5e-5)
 
 		s := mustParse(t, fmt.Sprintf("speceval:b=%d,pilot=%d", c.b, c.m))
 		answer := func(x, _, n int) int { return flips(n, p[x], r) }
@@ -307,19 +300,8 @@ func TestSpecEvalReplay(t *testing.T) {
 		if se := sd / math.Sqrt(float64(len(risks))); !(se < .00041) {
 			t.Errorf("b=%d: standard error %v", c.b, se)
 		}
-		near(t, fmt.Sprintf("b=%d: risk", c.b), mean, c.risk, .002)
+		wantNear(t, fmt.Sprintf("b=%d: risk", c.b), mean, c.risk, .002)
 	}
-}
-
-// flips returns the successes among n rollouts.
-func flips(n int, p float64, r *rand.Rand) int {
-	s := 0
-	for range n {
-		if r.Float64() < p {
-			s++
-		}
-	}
-	return s
 }
 
 // TestTwoStage enumerates all that two tasks can show: with the constant
@@ -349,12 +331,12 @@ func TestTwoStage(t *testing.T) {
 			}
 		}
 	})
-	near(t, "mean", mean, .45, 1e-12)
-	near(t, "risk", risk, (square-mean*mean)/((.16+.21)/4/b), 1e-12)
+	wantNear(t, "mean", mean, .45, 1e-12)
+	wantNear(t, "risk", risk, (square-mean*mean)/((.16+.21)/4/b), 1e-12)
 	if math.Abs(plain-.45) < 1e-4 {
 		t.Errorf("the plain mean %v is not biased", plain)
 	}
-	near(t, "even", strategy.TwoStageRisk(v, []int{3, 3}, 2, .4), 1, 1e-15)
+	wantNear(t, "even", strategy.TwoStageRisk(v, []int{3, 3}, 2, .4), 1, 1e-15)
 }
 
 // TestSpecEvalTraces follows two batches by hand, from scores that the plain sum
@@ -404,7 +386,7 @@ func TestSpecEvalTraces(t *testing.T) {
 		}
 		scores, _ := plainScores(c.pilot, 2)
 		for x, s := range scores {
-			near(t, "score", s, c.scores[x], 5e-7)
+			wantNear(t, "score", s, c.scores[x], 5e-7)
 		}
 		for round, want := range [][]int{slices.Repeat([]int{2}, len(c.l)), c.l} {
 			if asked := sizes(got.Asked[round], len(c.l)); !slices.Equal(asked, want) {
@@ -440,7 +422,7 @@ func TestSpecEvalRandomTies(t *testing.T) {
 	}
 	for x, k := range last {
 		if want := 2. / 3; pilot[x] == 0 {
-			near(t, fmt.Sprintf("share of prompt %d", x), float64(k)/n, want, tol)
+			wantNear(t, fmt.Sprintf("share of prompt %d", x), float64(k)/n, want, tol)
 		} else if k != 2*n {
 			t.Errorf("prompt %d got %d, want %d", x, k, 2*n)
 		}

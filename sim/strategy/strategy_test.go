@@ -258,7 +258,7 @@ func TestParse(t *testing.T) {
 	if err := os.WriteFile(doc, []byte(`{"strategy": "fixed:g=16", "gain": 1.1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]string{
+	wantSpecs(t, map[string]string{
 		"fixed":                  "fixed:g=8",
 		"vigor":                  "vigor:m0=2,rounds=4,alpha=0.5,gamma=2,ties=random,cut=ceil,select=sample,update=all,reuse=true",
 		"sequential-halving":     "sequential-halving:g=8,rounds=auto,counts=fresh",
@@ -272,20 +272,13 @@ func TestParse(t *testing.T) {
 		"@" + doc:                "fixed:g=16",
 		"vigor:alpha=0.07,m0=2":  "vigor:m0=2,rounds=4,alpha=0.07,gamma=2,ties=random,cut=ceil,select=sample,update=all,reuse=true",
 		"vigor:alpha=0.25,m0=16": "vigor:m0=16,rounds=4,alpha=0.25,gamma=2,ties=random,cut=ceil,select=sample,update=all,reuse=true",
-	} {
-		s, err := strategy.Parse(text, open)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-		} else if s.Spec() != want {
-			t.Errorf("%s: spec %s, want %s", text, s.Spec(), want)
-		}
-	}
+	})
 }
 
 // TestParseRefuses wants every fault named with its value and range, all
 // faults of a spec at once, and the nearest name where one is near.
 func TestParseRefuses(t *testing.T) {
-	for text, wants := range map[string][]string{
+	wantFaults(t, map[string][]string{
 		"":                           {"has no name"},
 		"vigr":                       {`unknown name "vigr"`, "did you mean vigor?"},
 		"fixd:g=8":                   {"did you mean fixed?"},
@@ -315,18 +308,7 @@ func TestParseRefuses(t *testing.T) {
 		"vigor:aplha=0.5":            {"unknown parameter aplha", "did you mean alpha?"},
 		"vigor:m0=0,alpha=2,cut=sky": {"m0 = 0", "alpha = 2", "cut = sky"},
 		"@absent":                    {"absent"},
-	} {
-		_, err := strategy.Parse(text, open)
-		if err == nil {
-			t.Errorf("%q is accepted", text)
-			continue
-		}
-		for _, want := range wants {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%q: error %q, want %q in it", text, err, want)
-			}
-		}
-	}
+	})
 }
 
 func FuzzParse(f *testing.F) {

@@ -52,7 +52,7 @@ func TestThompsonBeliefs(t *testing.T) {
 			}
 			for id, want := range c.want[steps-1] {
 				p, ok := s.Belief(id)
-				near(t, fmt.Sprintf("%s: belief in %d after %d steps", c.spec, id, steps), p, want, 1e-15)
+				wantNear(t, fmt.Sprintf("%s: belief in %d after %d steps", c.spec, id, steps), p, want, 1e-15)
 				if !ok {
 					t.Errorf("%s: no belief in %d", c.spec, id)
 				}
@@ -162,7 +162,7 @@ func TestThompsonShares(t *testing.T) {
 				first++
 			}
 		}
-		near(t, spec+": share", float64(first)/n, want, tol)
+		wantNear(t, spec+": share", float64(first)/n, want, tol)
 	}
 }
 
