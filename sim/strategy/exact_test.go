@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"vigorlab/sim/rollout"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/strategy/strategytest"
 )
@@ -50,33 +49,4 @@ func mostOf(prompts, total, low, high int, value func(i, n int) float64) float64
 		most = max(most, value(prompts-1, n)+mostOf(prompts-1, total-n, low, high, value))
 	}
 	return most
-}
-
-// benchmarkBatch times all choices for a batch of 1,024 prompts of every
-// difficulty. Every round is answered with the expected successes.
-func benchmarkBatch(b *testing.B, text string) {
-	const batch = 1024
-	s, r := mustParse(b, text), seeded(1)
-	p := make([]float64, batch)
-	for i := range p {
-		p[i] = (float64(i) + 0.5) / batch
-	}
-	var ask []rollout.Request
-	b.ReportAllocs()
-	for b.Loop() {
-		seen := &rollout.Batch{N: make([]int, batch), S: make([]int, batch)}
-		if err := s.Start(batch); err != nil {
-			b.Fatal(err)
-		}
-		if seer, ok := s.(strategy.TruthSeer); ok {
-			seer.SeeTruth(p)
-		}
-		for ask = s.Next(seen, ask[:0], r); len(ask) > 0; ask = s.Next(seen, ask[:0], r) {
-			for _, q := range ask {
-				seen.N[q.X] += q.N
-				seen.S[q.X] = int(math.Round(p[q.X] * float64(seen.N[q.X])))
-			}
-			seen.Round++
-		}
-	}
 }

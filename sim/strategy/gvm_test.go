@@ -185,4 +185,4 @@ func TestGvmCost(t *testing.T) {
 	}
 }
 
-func BenchmarkSelectGvm(b *testing.B) { benchmarkSelect(b, "gvm", 8) }
+func BenchmarkSelectGvm(b *testing.B) { benchmarkBatch(b, "gvm") }

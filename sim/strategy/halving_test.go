@@ -221,5 +221,5 @@ func TestHalvingParameters(t *testing.T) {
 }
 
 func BenchmarkSelectSequentialHalving(b *testing.B) {
-	benchmarkSelect(b, "sequential-halving:g=40,counts=cumulative", 4)
+	benchmarkBatch(b, "sequential-halving:g=40,counts=cumulative")
 }

@@ -129,31 +129,6 @@ func draw(p float64, r *rand.Rand) func(step, id, first, n int) int {
 	return func(_, _, _, n int) int { return flips(n, p, r) }
 }
 
-// syntheticBatch returns a batch of prompts that have had n rollouts each in
-// one round, with every number of successes.
-func syntheticBatch(prompts, n int) *rollout.Batch {
-	b := &rollout.Batch{Round: 1}
-	for x := range prompts {
-		b.N, b.S, b.ID = append(b.N, n), append(b.S, x%(n+1)), append(b.ID, x)
-	}
-	return b
-}
-
-// benchmarkSelect times the choice after a first round of n rollouts each, a
-// batch of 1,024.
-func benchmarkSelect(b *testing.B, text string, n int) {
-	s, r := mustParse(b, text), rand.New(rand.NewPCG(1, 1))
-	batch := syntheticBatch(1024, n)
-	var ask []rollout.Request
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := s.Start(batch.Len()); err != nil {
-			b.Fatal(err)
-		}
-		ask = s.Next(batch, ask[:0], r)
-	}
-}
-
 // wantEqualShares wants draw to return 0..outcomes-1 equally often. By Hoeffding
 // the share of one outcome in n = 20,000 draws strays by tol = 0.0201 with
 // probability at most 2 exp(-2 n tol^2) = 1.9e-7, one of up to five with less
@@ -173,6 +148,72 @@ func wantEqualShares(t *testing.T, outcomes int, draw func(r *rand.Rand) int) {
 	for k, c := range count {
 		if share := float64(c) / n; !(math.Abs(share-1/float64(outcomes)) < tol) {
 			t.Errorf("outcome %d in a share %.4f of the draws, want %.4f", k, share, 1/float64(outcomes))
+		}
+	}
+}
+
+// benchmarkBatch times all choices for a batch of 1,024 prompts of every
+// difficulty. Every round is answered with the expected successes.
+func benchmarkBatch(b *testing.B, text string) {
+	const batch = 1024
+	s, r := mustParse(b, text), seeded(1)
+	p := make([]float64, batch)
+	for i := range p {
+		p[i] = (float64(i) + 0.5) / batch
+	}
+	var ask []rollout.Request
+	b.ReportAllocs()
+	for b.Loop() {
+		seen := &rollout.Batch{N: make([]int, batch), S: make([]int, batch)}
+		if err := s.Start(batch); err != nil {
+			b.Fatal(err)
+		}
+		if seer, ok := s.(strategy.TruthSeer); ok {
+			seer.SeeTruth(p)
+		}
+		for ask = s.Next(seen, ask[:0], r); len(ask) > 0; ask = s.Next(seen, ask[:0], r) {
+			for _, q := range ask {
+				seen.N[q.X] += q.N
+				seen.S[q.X] = int(math.Round(p[q.X] * float64(seen.N[q.X])))
+			}
+			seen.Round++
+		}
+	}
+}
+
+// benchmarkSteps times a strategy's choices, and the answers, which are cheap,
+// on steps of 1024 groups from a set of 16384 prompts.
+func benchmarkSteps(b *testing.B, text string) {
+	const batch, prompts = 1024, 16 * 1024
+	s := mustParse(b, text)
+	set, state, r := rollout.NewSet(prompts), new(rollout.Batch), rand.New(rand.NewPCG(1, 1))
+	set.Restart(rand.New(rand.NewPCG(1, 2)))
+	learner, _ := s.(strategy.Learner)
+	if learner != nil {
+		learner.Begin(prompts)
+	}
+	var ask []rollout.Request
+	for b.Loop() {
+		set.Begin(state)
+		if !s.Capabilities().PicksPrompts {
+			set.Load(batch)
+		}
+		if err := s.Start(batch); err != nil {
+			b.Fatal(err)
+		}
+		for {
+			if ask = s.Next(state, ask[:0], r); len(ask) == 0 {
+				break
+			}
+			for _, q := range ask {
+				state.N[q.X] += q.N
+				state.S[q.X] += (state.ID[q.X]*7919 + state.Round) % (q.N + 1)
+			}
+			state.Round++
+		}
+		s.Update()
+		if learner != nil {
+			learner.Observe(state)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"vigorlab/sim/rollout"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/strategy/strategytest"
 )
@@ -144,40 +143,6 @@ func loaderRows(t *testing.T, quantity string) (rows []loaderRow) {
 		t.Fatalf("no rows of %s", quantity)
 	}
 	return rows
-}
-
-// benchmarkSteps times a strategy's choices, and the answers, which are cheap,
-// on steps of 1024 groups from a set of 16384 prompts.
-func benchmarkSteps(b *testing.B, text string) {
-	const batch, prompts = 1024, 16 * 1024
-	s := mustParse(b, text)
-	set, state, r := rollout.NewSet(prompts), new(rollout.Batch), rand.New(rand.NewPCG(1, 1))
-	set.Restart(rand.New(rand.NewPCG(1, 2)))
-	learner, _ := s.(strategy.Learner)
-	if learner != nil {
-		learner.Begin(prompts)
-	}
-	var ask []rollout.Request
-	for b.Loop() {
-		set.Begin(state)
-		if err := s.Start(batch); err != nil {
-			b.Fatal(err)
-		}
-		for {
-			if ask = s.Next(state, ask[:0], r); len(ask) == 0 {
-				break
-			}
-			for _, q := range ask {
-				state.N[q.X] += q.N
-				state.S[q.X] += (state.ID[q.X]*7919 + state.Round) % (q.N + 1)
-			}
-			state.Round++
-		}
-		s.Update()
-		if learner != nil {
-			learner.Observe(state)
-		}
-	}
 }
 
 // TestLoadersParse wants specs normalised, and every fault named.

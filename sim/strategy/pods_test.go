@@ -254,4 +254,4 @@ func ExampleMaxVarianceBinary() {
 	// Output: 5 to 5 successes, variance 5*11/256 = 0.215
 }
 
-func BenchmarkSelectPods(b *testing.B) { benchmarkSelect(b, "pods:n=8,m=3", 8) }
+func BenchmarkSelectPods(b *testing.B) { benchmarkBatch(b, "pods:n=8,m=3") }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"vigorlab/distributions"
-	"vigorlab/sim/rollout"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/strategy/strategytest"
 )
@@ -411,22 +410,8 @@ func ExampleAdaSeqCost() {
 	// Output: 20.96 rollouts, 0.156 unresolved
 }
 
-func BenchmarkSelectReinforceAdaSeq(b *testing.B) { benchmarkSelect(b, "reinforce-ada", 8) }
+func BenchmarkSelectReinforceAdaSeq(b *testing.B) { benchmarkBatch(b, "reinforce-ada") }
 
-func BenchmarkSelectReinforceAdaEst(b *testing.B) { benchmarkAdaEst(b, "reinforce-ada:mode=est") }
+func BenchmarkSelectReinforceAdaEst(b *testing.B) { benchmarkSteps(b, "reinforce-ada:mode=est") }
 
-func BenchmarkSelectReinforceAdaEma(b *testing.B) { benchmarkAdaEst(b, "reinforce-ada:mode=ema") }
-
-// benchmarkAdaEst times the choice of a batch of 1,024 after one visit each.
-func benchmarkAdaEst(b *testing.B, text string) {
-	s, r := mustParse(b, text), seeded(9)
-	batch := syntheticBatch(1024, 8)
-	s.(strategy.Learner).Begin(batch.Len())
-	s.(strategy.Learner).Observe(batch)
-	batch.Round = 0
-	var ask []rollout.Request
-	b.ReportAllocs()
-	for b.Loop() {
-		ask = s.Next(batch, ask[:0], r)
-	}
-}
+func BenchmarkSelectReinforceAdaEma(b *testing.B) { benchmarkSteps(b, "reinforce-ada:mode=ema") }

@@ -450,4 +450,4 @@ func TestSpecEvalParameters(t *testing.T) {
 	})
 }
 
-func BenchmarkSelectSpecEval(b *testing.B) { benchmarkSelect(b, "speceval:b=8,pilot=4", 4) }
+func BenchmarkSelectSpecEval(b *testing.B) { benchmarkBatch(b, "speceval:b=8,pilot=4") }
