@@ -12,7 +12,7 @@ import (
 	"vigorlab/sim/schedule"
 )
 
-// Cero chooses, over a whole run, which prompts get groups and when (CERO,
+// CERO chooses, over a whole run, which prompts get groups and when (CERO,
 // arXiv 2606.05606, as stated in its full text, read through notes). A unit is
 // g rollouts. Over K rounds it may spend a budget of B units on the M prompts
 // of the set, no prompt more than max a round, no round more than C:
@@ -36,7 +36,7 @@ import (
 // K = 500, C = 132, B = 64,000. The budget is that of the run: a step spends
 // from nothing to g C rollouts. Past K steps it goes on with what is left. Set
 // rounds to the steps of the run: the pace and the moves of the duals go by it.
-type Cero struct {
+type CERO struct {
 	spec            string
 	g, most, rounds int
 	units, capacity schedule.Ratio
@@ -68,8 +68,8 @@ type horizon struct {
 }
 
 var (
-	_ Learner  = (*Cero)(nil)
-	_ Believer = (*Cero)(nil)
+	_ Learner  = (*CERO)(nil)
+	_ Believer = (*CERO)(nil)
 )
 
 var ceroKind = kind{
@@ -99,7 +99,7 @@ var ceroKind = kind{
 
 func parseCero(s spec.Spec) (Strategy, error) {
 	a := spec.NewArgs(s)
-	c := &Cero{g: a.Int("g", 4, 1, schedule.MaxGroup)}
+	c := &CERO{g: a.Int("g", 4, 1, schedule.MaxGroup)}
 	c.most = a.Int("max", 2, 1, max(1, schedule.MaxGroup/c.g))
 	c.units = ratio(a, "units", "2", "[1/1024, 1024]", func(x float64) bool { return x >= 1./1024 && x <= 1024 })
 	a.Keep("units", c.units.String())
@@ -163,13 +163,13 @@ func CeroRegretBound(prompts, rounds, budget, capacity, most int, lambda, ebar f
 }
 
 // Spec implements Strategy.
-func (c *Cero) Spec() string { return c.spec }
+func (c *CERO) Spec() string { return c.spec }
 
 // Capabilities implements Strategy.
-func (c *Cero) Capabilities() Capabilities { return ceroKind.info.Capabilities }
+func (c *CERO) Capabilities() Capabilities { return ceroKind.info.Capabilities }
 
 // Begin implements Learner.
-func (c *Cero) Begin(prompts int) {
+func (c *CERO) Begin(prompts int) {
 	c.state, c.tie, c.nu, c.fresh = make([]ceroPrompt, prompts), c.tie[:0], 0.5, true
 	for i := range c.state {
 		c.state[i] = ceroPrompt{posterior: c.prior, theta: 4 * PosteriorVariance(c.prior.a, c.prior.b)}
@@ -177,7 +177,7 @@ func (c *Cero) Begin(prompts int) {
 }
 
 // Start implements Strategy. The first batch of a run sets its budget.
-func (c *Cero) Start(batch int) error {
+func (c *CERO) Start(batch int) error {
 	if c.fresh {
 		c.horizon.budget, c.horizon.capacity = c.Horizon(batch)
 		c.horizon.pace = float64(c.horizon.budget) / float64(c.rounds)
@@ -187,12 +187,12 @@ func (c *Cero) Start(batch int) error {
 }
 
 // Horizon returns the units that a run may spend, in all and in a round.
-func (c *Cero) Horizon(batch int) (budget, capacity int) {
+func (c *CERO) Horizon(batch int) (budget, capacity int) {
 	return c.units.Ceil(c.rounds * batch), c.capacity.Ceil(c.units.Ceil(batch))
 }
 
 // Next proposes, and asks what the budget allows of it, in one round.
-func (c *Cero) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
+func (c *CERO) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
 	if b.Round > 0 {
 		return ask
 	}
@@ -212,7 +212,7 @@ func (c *Cero) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rol
 }
 
 // propose settles the proposals of the round.
-func (c *Cero) propose() {
+func (c *CERO) propose() {
 	c.margin = c.margin[:0]
 	for id := range c.state {
 		c.state[id].proposal = 0
@@ -232,10 +232,10 @@ func (c *Cero) propose() {
 }
 
 // Update implements Strategy: every group is trained on.
-func (c *Cero) Update() Update { return Update{} }
+func (c *CERO) Update() Update { return Update{} }
 
 // Observe implements Learner: it moves the evidence, then the duals.
-func (c *Cero) Observe(b *rollout.Batch) {
+func (c *CERO) Observe(b *rollout.Batch) {
 	for id := range c.state {
 		c.state[id].fade(c.prior, c.rho)
 	}
@@ -256,7 +256,7 @@ func (c *Cero) Observe(b *rollout.Batch) {
 
 // exposure returns the units over the run, in [0, max K], at which
 // CeroUtility(q) has the slope theta lambda/R: ln(4q/theta)/(4 lambda q/R).
-func (c *Cero) exposure(theta, q float64) float64 {
+func (c *CERO) exposure(theta, q float64) float64 {
 	r := float64(c.horizon.budget) / float64(len(c.state))
 	most := float64(c.most * c.rounds)
 	if theta >= 4*q {
@@ -269,13 +269,13 @@ func (c *Cero) exposure(theta, q float64) float64 {
 // known of it, in [0, 1/4]. On average over the prompts that are asked it is
 // right if the prior is the law of the prompts and they stand still, and may be
 // far too high if not.
-func (c *Cero) Value(id int) float64 {
+func (c *CERO) Value(id int) float64 {
 	p := c.state[id]
 	return PosteriorVariance(p.a, p.b)
 }
 
 // Belief implements Believer: the posterior mean, the prior's for a prompt
 // that had no rollouts.
-func (c *Cero) Belief(id int) (float64, bool) {
+func (c *CERO) Belief(id int) (float64, bool) {
 	return c.state[id].mean(), true
 }

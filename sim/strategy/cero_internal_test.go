@@ -21,7 +21,7 @@ func TestCeroDuals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := s.(*Cero)
+	c := s.(*CERO)
 	r := rand.New(rand.NewPCG(1, 2))
 	set, b := rollout.NewSet(3), new(rollout.Batch)
 	set.Restart(r)

@@ -13,9 +13,9 @@ import (
 	"vigorlab/sim/strategy/strategytest"
 )
 
-func newCero(t testing.TB, text string) *strategy.Cero {
+func newCero(t testing.TB, text string) *strategy.CERO {
 	t.Helper()
-	return mustParse(t, text).(*strategy.Cero)
+	return mustParse(t, text).(*strategy.CERO)
 }
 
 // TestCeroTrace follows five steps on three prompts by hand. K = 4, B = 8 units
@@ -103,7 +103,7 @@ type ceroRun struct {
 	spent, largest     int     // units in all, and in a round
 }
 
-func runCero(t testing.TB, c *strategy.Cero, p []float64, batch, rounds, g int, r *rand.Rand) ceroRun {
+func runCero(t testing.TB, c *strategy.CERO, p []float64, batch, rounds, g int, r *rand.Rand) ceroRun {
 	t.Helper()
 	run := ceroRun{units: make([]int, len(p))}
 	set, b := rollout.NewSet(len(p)), new(rollout.Batch)

@@ -13,7 +13,7 @@ import (
 	"vigorlab/sim/schedule"
 )
 
-// Coba spends n rollouts a prompt of the batch by pass rates over each
+// CoBA spends n rollouts a prompt of the batch by pass rates over each
 // prompt's last visits and a taste for difficulty that follows the model's
 // success (CoBA-RL, arXiv 2602.03048; [code] read in Within-yao/CoBA-RL,
 // recipe/coba_rl/budget_allocators.py, whose defaults these are; its only run
@@ -32,7 +32,7 @@ import (
 //
 // Budget: at most n a prompt. Where up binds, rollouts may be left unspent,
 // since every group of prompts is gone through once, as in the code.
-type Coba struct {
+type CoBA struct {
 	spec                 string
 	n, low, up, window   int
 	sum, smooth          float64
@@ -55,8 +55,8 @@ type Coba struct {
 type cobaVisit struct{ n, s int }
 
 var (
-	_ Learner  = (*Coba)(nil)
-	_ Believer = (*Coba)(nil)
+	_ Learner  = (*CoBA)(nil)
+	_ Believer = (*CoBA)(nil)
 )
 
 // The constants that the code has no parameter for.
@@ -98,7 +98,7 @@ var cobaKind = kind{
 
 func parseCoba(s spec.Spec) (Strategy, error) {
 	a := spec.NewArgs(s)
-	c := &Coba{n: a.Int("n", 16, 1, schedule.MaxGroup)}
+	c := &CoBA{n: a.Int("n", 16, 1, schedule.MaxGroup)}
 	c.low = a.Int("low", min(2, c.n), 1, c.n)
 	c.up = a.Int("up", max(32, c.n), c.n, schedule.MaxGroup)
 	c.window = a.Int("window", 3, 1, 1000)
@@ -140,22 +140,22 @@ func CobaAlpha(failure, sum float64) float64 {
 }
 
 // Spec implements Strategy.
-func (c *Coba) Spec() string { return c.spec }
+func (c *CoBA) Spec() string { return c.spec }
 
 // Capabilities implements Strategy.
-func (c *Coba) Capabilities() Capabilities { return cobaKind.info.Capabilities }
+func (c *CoBA) Capabilities() Capabilities { return cobaKind.info.Capabilities }
 
 // Begin implements Learner.
-func (c *Coba) Begin(prompts int) {
+func (c *CoBA) Begin(prompts int) {
 	c.visits = make([][]cobaVisit, prompts)
 	c.steps = c.steps[:0]
 }
 
 // Start implements Strategy; any batch will do.
-func (c *Coba) Start(int) error { return nil }
+func (c *CoBA) Start(int) error { return nil }
 
 // Next asks the whole allocation in one round.
-func (c *Coba) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []rollout.Request {
+func (c *CoBA) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []rollout.Request {
 	if b.Round > 0 {
 		return ask
 	}
@@ -164,10 +164,10 @@ func (c *Coba) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []rol
 }
 
 // Update implements Strategy: every group is trained on.
-func (c *Coba) Update() Update { return Update{} }
+func (c *CoBA) Update() Update { return Update{} }
 
 // Observe implements Learner.
-func (c *Coba) Observe(b *rollout.Batch) {
+func (c *CoBA) Observe(b *rollout.Batch) {
 	mean := 0.0
 	for x, id := range b.ID {
 		mean += float64(b.S[x]) / float64(b.N[x]) / float64(b.Len())
@@ -188,7 +188,7 @@ func appendLast[T any](list []T, v T, n int) []T {
 }
 
 // Belief implements Believer: the pass rate over the last visits.
-func (c *Coba) Belief(id int) (float64, bool) {
+func (c *CoBA) Belief(id int) (float64, bool) {
 	var sum cobaVisit
 	for _, v := range c.visits[id] {
 		sum.n, sum.s = sum.n+v.n, sum.s+v.s
@@ -200,7 +200,7 @@ func (c *Coba) Belief(id int) (float64, bool) {
 }
 
 // allocate fills asked for the prompts of the batch.
-func (c *Coba) allocate(ids []int) {
+func (c *CoBA) allocate(ids []int) {
 	c.asked, c.rate = c.asked[:0], c.rate[:0]
 	known := false
 	for _, id := range ids {
@@ -227,7 +227,7 @@ func (c *Coba) allocate(ids []int) {
 }
 
 // sort parts the batch by rate.
-func (c *Coba) sort() {
+func (c *CoBA) sort() {
 	c.hard, c.middle, c.easy = c.hard[:0], c.middle[:0], c.easy[:0]
 	for x, p := range c.rate {
 		switch {
@@ -242,7 +242,7 @@ func (c *Coba) sort() {
 }
 
 // share returns what the middle gets of what is left, in [0, 1].
-func (c *Coba) share(batch int) float64 {
+func (c *CoBA) share(batch int) float64 {
 	m := float64(len(c.middle)) / float64(batch)
 	if m > 0.5 {
 		return c.explore
@@ -251,7 +251,7 @@ func (c *Coba) share(batch int) float64 {
 }
 
 // spendMiddle hands out up to budget rollouts greedily and returns how many.
-func (c *Coba) spendMiddle(budget int) int {
+func (c *CoBA) spendMiddle(budget int) int {
 	if len(c.middle) == 0 {
 		return 0
 	}
@@ -272,7 +272,7 @@ func (c *Coba) spendMiddle(budget int) int {
 // weigh prepares the gain of the rollout after n, which is
 // CobaValue(n+1) - CobaValue(n) = worth exp(-n scale) with scale = p(1-p)/tau
 // and worth = f(p) (1 - exp(-scale)).
-func (c *Coba) weigh() {
+func (c *CoBA) weigh() {
 	c.worth, c.scale = c.worth[:0], c.scale[:0]
 	for _, x := range c.middle {
 		c.scale = append(c.scale, min(max(c.rate[x], c.smooth), 1-c.smooth))
@@ -285,14 +285,14 @@ func (c *Coba) weigh() {
 }
 
 // spendRest hands out what is left among the group and returns what then is.
-func (c *Coba) spendRest(group []int, left int) int {
+func (c *CoBA) spendRest(group []int, left int) int {
 	if c.weighted {
 		left = c.spendWeighted(group, left)
 	}
 	return c.spendEvenly(group, left)
 }
 
-func (c *Coba) spendWeighted(group []int, left int) int {
+func (c *CoBA) spendWeighted(group []int, left int) int {
 	total := 0.0
 	for _, x := range group {
 		if c.asked[x] < c.up {
@@ -309,13 +309,13 @@ func (c *Coba) spendWeighted(group []int, left int) int {
 	return left
 }
 
-func (c *Coba) weight(x int) float64 {
+func (c *CoBA) weight(x int) float64 {
 	return math.Pow(1-min(max(c.rate[x], cobaClipRest), 1-cobaClipRest), c.power)
 }
 
 // spendEvenly splits what is left among the prompts below up, the remainder to
 // the first of them; what passes up stays unspent.
-func (c *Coba) spendEvenly(group []int, left int) int {
+func (c *CoBA) spendEvenly(group []int, left int) int {
 	var open []int
 	for _, x := range group {
 		if c.asked[x] < c.up {

@@ -11,17 +11,17 @@ import (
 	"testing"
 )
 
-func newCoba(t testing.TB, text string) *Coba {
+func newCoba(t testing.TB, text string) *CoBA {
 	t.Helper()
 	s, err := Parse(text, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.(*Coba)
+	return s.(*CoBA)
 }
 
 // setRates makes c believe in the rates, in whole percent; -1 is unknown.
-func (c *Coba) setRates(rates []float64) (ids []int) {
+func (c *CoBA) setRates(rates []float64) (ids []int) {
 	c.Begin(len(rates))
 	for id, p := range rates {
 		ids = append(ids, id)

@@ -11,7 +11,7 @@ import (
 	"vigorlab/sim/schedule"
 )
 
-// Gvm tries every prompt on pilot rollouts, and then hands out n rollouts a
+// GVM tries every prompt on pilot rollouts, and then hands out n rollouts a
 // prompt on average, to prompt i in proportion to
 //
 //	G_i / sqrt(phat_i + alpha / phat_i^(beta-1)),
@@ -34,7 +34,7 @@ import (
 // A batch of B prompts costs (pilot + n) B rollouts, unless all its pilot
 // rollouts fail: then the released code divides by zero, Update.Failed is set
 // and the cost is pilot B (see GvmCost).
-type Gvm struct {
+type GVM struct {
 	pilot, n    int
 	alpha, beta float64
 	ties        string
@@ -49,7 +49,7 @@ type Gvm struct {
 	rounding       remainder
 }
 
-var _ Strategy = (*Gvm)(nil)
+var _ Strategy = (*GVM)(nil)
 
 var gvmKind = kind{
 	info: Info{
@@ -73,7 +73,7 @@ var gvmKind = kind{
 
 func parseGvm(s spec.Spec) (Strategy, error) {
 	a := spec.NewArgs(s)
-	g := &Gvm{
+	g := &GVM{
 		pilot: a.Int("pilot", 8, 1, schedule.MaxGroup),
 		n:     a.Int("n", 8, 1, schedule.MaxGroup),
 		alpha: a.Float("alpha", 0.001, "[0, 1000]", func(x float64) bool { return x >= 0 && x <= 1000 }),
@@ -87,19 +87,19 @@ func parseGvm(s spec.Spec) (Strategy, error) {
 }
 
 // Spec implements Strategy.
-func (g *Gvm) Spec() string {
+func (g *GVM) Spec() string {
 	return fmt.Sprintf("gvm:pilot=%d,n=%d,alpha=%s,beta=%s,ties=%s",
 		g.pilot, g.n, spec.FormatFloat(g.alpha), spec.FormatFloat(g.beta), g.ties)
 }
 
 // Capabilities implements Strategy.
-func (g *Gvm) Capabilities() Capabilities { return gvmKind.info.Capabilities }
+func (g *GVM) Capabilities() Capabilities { return gvmKind.info.Capabilities }
 
 // Start implements Strategy; any batch will do.
-func (g *Gvm) Start(int) error { return nil }
+func (g *GVM) Start(int) error { return nil }
 
 // Next asks the pilot, then the sizes that follow from it.
-func (g *Gvm) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
+func (g *GVM) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
 	switch b.Round {
 	case 0:
 		return askAll(ask, b.Len(), g.pilot)
@@ -114,7 +114,7 @@ func (g *Gvm) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []roll
 }
 
 // allocate fills size from pilotS.
-func (g *Gvm) allocate(r *rand.Rand) {
+func (g *GVM) allocate(r *rand.Rand) {
 	total := 0.0
 	g.weight = g.weight[:0]
 	for _, s := range g.pilotS {
@@ -133,7 +133,7 @@ func (g *Gvm) allocate(r *rand.Rand) {
 }
 
 // settle notes what is trained on: all but the pilot.
-func (g *Gvm) settle(b *rollout.Batch) {
+func (g *GVM) settle(b *rollout.Batch) {
 	g.trainedN, g.trainedS = g.trainedN[:0], g.trainedS[:0]
 	g.trainedPrompts = slices.Grow(g.trainedPrompts[:0], b.Len()) // not nil, which stands for all
 	for x, n := range b.N {
@@ -146,7 +146,7 @@ func (g *Gvm) settle(b *rollout.Batch) {
 }
 
 // Update implements Strategy: the second stage alone is trained on.
-func (g *Gvm) Update() Update {
+func (g *GVM) Update() Update {
 	return Update{Prompts: g.trainedPrompts, N: g.trainedN, S: g.trainedS, Failed: g.failed}
 }
 

@@ -12,7 +12,7 @@ import (
 	"vigorlab/sim/schedule"
 )
 
-// Pods generates n rollouts of every prompt and trains on the m of them whose
+// PODS generates n rollouts of every prompt and trains on the m of them whose
 // rewards have the largest variance: PODS with max-variance down-sampling,
 // arXiv 2504.13818, read through notes (allocation.md, section 4 [2nd]; n = 64
 // and m = 16 are its main setting there). Everything generated is paid for:
@@ -26,13 +26,13 @@ import (
 //
 // The kept group is not a sample of the policy: its mean is near 1/2 whatever
 // p, so an estimate computed inside it is biased. That is the method.
-type Pods struct {
+type PODS struct {
 	n, m         int
 	ties         string
 	keptN, keptS []int
 }
 
-var _ Budgeter = (*Pods)(nil)
+var _ Budgeter = (*PODS)(nil)
 
 const (
 	tiesFloor = "floor" // the fewer successes
@@ -59,7 +59,7 @@ var podsKind = kind{
 
 func parsePods(s spec.Spec) (Strategy, error) {
 	a := spec.NewArgs(s)
-	p := &Pods{
+	p := &PODS{
 		n:    a.Int("n", 64, 1, schedule.MaxGroup),
 		m:    a.Int("m", 16, 1, schedule.MaxGroup),
 		ties: a.Choice("ties", tiesRandom, tiesRandom, tiesFloor, tiesCeil),
@@ -74,20 +74,20 @@ func parsePods(s spec.Spec) (Strategy, error) {
 }
 
 // Spec implements Strategy.
-func (p *Pods) Spec() string { return fmt.Sprintf("pods:n=%d,m=%d,ties=%s", p.n, p.m, p.ties) }
+func (p *PODS) Spec() string { return fmt.Sprintf("pods:n=%d,m=%d,ties=%s", p.n, p.m, p.ties) }
 
 // Capabilities implements Strategy. The loss changes with the subset that it
 // is computed on.
-func (p *Pods) Capabilities() Capabilities { return podsKind.info.Capabilities }
+func (p *PODS) Capabilities() Capabilities { return podsKind.info.Capabilities }
 
 // Start implements Strategy; any batch will do.
-func (p *Pods) Start(int) error { return nil }
+func (p *PODS) Start(int) error { return nil }
 
 // Budget implements Budgeter.
-func (p *Pods) Budget(batch int) int { return p.n * batch }
+func (p *PODS) Budget(batch int) int { return p.n * batch }
 
 // Next asks n rollouts of every prompt, once, and then chooses the kept ones.
-func (p *Pods) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
+func (p *PODS) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rollout.Request {
 	if b.Round > 0 {
 		p.choose(b, r)
 		return ask
@@ -96,7 +96,7 @@ func (p *Pods) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rol
 }
 
 // choose fills keptN and keptS.
-func (p *Pods) choose(b *rollout.Batch, r *rand.Rand) {
+func (p *PODS) choose(b *rollout.Batch, r *rand.Rand) {
 	p.keptN, p.keptS = p.keptN[:0], p.keptS[:0]
 	for x, n := range b.N {
 		low, high, _ := MaxVarianceBinary(n, b.S[x], p.m)
@@ -109,7 +109,7 @@ func (p *Pods) choose(b *rollout.Batch, r *rand.Rand) {
 }
 
 // Update implements Strategy: m rollouts of every prompt are trained on.
-func (p *Pods) Update() Update { return Update{N: p.keptN, S: p.keptS} }
+func (p *PODS) Update() Update { return Update{N: p.keptN, S: p.keptS} }
 
 // MaxVarianceBinary returns how many successes the subsets of m rollouts with
 // the largest reward variance have, out of n binary rewards of which k are

@@ -12,7 +12,7 @@ import (
 	"vigorlab/sim/schedule"
 )
 
-// Sera spends exactly n rollouts a prompt of the batch so that MaxRL's
+// SERA spends exactly n rollouts a prompt of the batch so that MaxRL's
 // likelihood gradient is shrunk alike on all of them (SERA, arXiv 2609.36552;
 // [code] read in ChenZihao0121/SERA, verl/trainer/ppo/SERA.py and
 // ray_trainer.py): the max-min of MaxRLFidelity over the prompts that can give
@@ -36,7 +36,7 @@ import (
 // mode=equalized (no active set), mode=fixed (n each), weights=false,
 // coverage=true (weights divided by the active prompts' mean probability of a
 // success); p=truth allocates by the true probabilities, from the first step.
-type Sera struct {
+type SERA struct {
 	spec              string
 	n, least, most    int
 	threshold         float64
@@ -68,10 +68,10 @@ type discounted struct {
 }
 
 var (
-	_ Budgeter  = (*Sera)(nil)
-	_ Learner   = (*Sera)(nil)
-	_ Believer  = (*Sera)(nil)
-	_ TruthSeer = (*Sera)(nil)
+	_ Budgeter  = (*SERA)(nil)
+	_ Learner   = (*SERA)(nil)
+	_ Believer  = (*SERA)(nil)
+	_ TruthSeer = (*SERA)(nil)
 )
 
 const (
@@ -111,7 +111,7 @@ var seraKind = kind{
 
 func parseSera(s spec.Spec) (Strategy, error) {
 	a := spec.NewArgs(s)
-	e := &Sera{n: a.Int("n", 16, 1, schedule.MaxGroup)}
+	e := &SERA{n: a.Int("n", 16, 1, schedule.MaxGroup)}
 	e.least = a.Int("min", min(2, e.n), 1, e.n)
 	e.most = a.Int("max", max(64, e.n), e.n, schedule.MaxGroup)
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
@@ -207,10 +207,10 @@ func resize[T any](s []T, n int) []T {
 }
 
 // Spec implements Strategy.
-func (e *Sera) Spec() string { return e.spec }
+func (e *SERA) Spec() string { return e.spec }
 
 // Capabilities implements Strategy.
-func (e *Sera) Capabilities() Capabilities {
+func (e *SERA) Capabilities() Capabilities {
 	c := seraKind.info.Capabilities
 	c.FirstEpoch, c.Truth = e.truth, e.truth
 	c.ChangesLoss = e.weights || e.coverage
@@ -218,21 +218,21 @@ func (e *Sera) Capabilities() Capabilities {
 }
 
 // Begin implements Learner.
-func (e *Sera) Begin(prompts int) {
+func (e *SERA) Begin(prompts int) {
 	e.seen, e.epoch = slices.Repeat([]discounted{{posterior: e.prior}}, prompts), 0
 }
 
 // Start implements Strategy; any batch will do.
-func (e *Sera) Start(int) error { return nil }
+func (e *SERA) Start(int) error { return nil }
 
 // SeeTruth implements TruthSeer. The engine calls it for p=truth alone.
-func (e *Sera) SeeTruth(p []float64) { e.exact = append(e.exact[:0], p...) }
+func (e *SERA) SeeTruth(p []float64) { e.exact = append(e.exact[:0], p...) }
 
 // Budget implements Budgeter.
-func (e *Sera) Budget(batch int) int { return e.n * batch }
+func (e *SERA) Budget(batch int) int { return e.n * batch }
 
 // Next asks the whole allocation in one round.
-func (e *Sera) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []rollout.Request {
+func (e *SERA) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []rollout.Request {
 	if b.Round > 0 {
 		return ask
 	}
@@ -250,7 +250,7 @@ func (e *Sera) Next(b *rollout.Batch, ask []rollout.Request, _ *rand.Rand) []rol
 }
 
 // Update implements Strategy: the active prompts are trained on.
-func (e *Sera) Update() Update {
+func (e *SERA) Update() Update {
 	u := Update{Prompts: e.active}
 	if e.weights || e.coverage {
 		u.Weights = e.weight
@@ -259,7 +259,7 @@ func (e *Sera) Update() Update {
 }
 
 // Observe implements Learner.
-func (e *Sera) Observe(b *rollout.Batch) {
+func (e *SERA) Observe(b *rollout.Batch) {
 	for x, id := range b.ID {
 		e.seen[id].pendingN += b.N[x]
 		e.seen[id].pendingS += b.S[x]
@@ -267,7 +267,7 @@ func (e *Sera) Observe(b *rollout.Batch) {
 }
 
 // endEpoch takes the running epoch's outcomes into the evidence.
-func (e *Sera) endEpoch() {
+func (e *SERA) endEpoch() {
 	for id := range e.seen {
 		d := &e.seen[id]
 		d.fade(e.prior, e.discount)
@@ -278,13 +278,13 @@ func (e *Sera) endEpoch() {
 }
 
 // Belief implements Believer: the mean that stands for the running epoch.
-func (e *Sera) Belief(id int) (float64, bool) {
+func (e *SERA) Belief(id int) (float64, bool) {
 	return e.seen[id].mean(), e.seen[id].known
 }
 
 // probabilities returns the success probabilities that allocate, each inside
 // (0, 1), or nil where one of them is not known.
-func (e *Sera) probabilities(ids []int) []float64 {
+func (e *SERA) probabilities(ids []int) []float64 {
 	e.p = e.p[:0]
 	for x, id := range ids {
 		p, known := e.Belief(id)
@@ -304,7 +304,7 @@ const minTruth = 0x1p-1022
 
 // allocate fills asked, and the weights, for a batch of prompts; p is nil
 // where it is not known.
-func (e *Sera) allocate(p []float64, batch int) {
+func (e *SERA) allocate(p []float64, batch int) {
 	e.asked, e.weight = resize(e.asked, batch), resize(e.weight, batch)
 	switch {
 	case p == nil || e.mode == seraFixed:
@@ -321,7 +321,7 @@ func (e *Sera) allocate(p []float64, batch int) {
 }
 
 // weigh fills the weights.
-func (e *Sera) weigh(p []float64) {
+func (e *SERA) weigh(p []float64) {
 	covered, active := 0.0, 0.0
 	for x, n := range e.asked {
 		e.weight[x] = 0
@@ -342,7 +342,7 @@ func (e *Sera) weigh(p []float64) {
 }
 
 // activate allocates to the active prompts alone.
-func (e *Sera) activate(p []float64) {
+func (e *SERA) activate(p []float64) {
 	e.rank(p)
 	eligible := 0
 	for _, score := range e.score {
@@ -366,7 +366,7 @@ func (e *Sera) activate(p []float64) {
 
 // rank orders the prompts by their probability of a mixed group at most
 // rollouts, the highest first.
-func (e *Sera) rank(p []float64) {
+func (e *SERA) rank(p []float64) {
 	e.score, e.ranked = e.score[:0], e.ranked[:0]
 	for x, p := range p {
 		e.score = append(e.score, EffectiveProbability(p, e.most))
@@ -377,7 +377,7 @@ func (e *Sera) rank(p []float64) {
 
 // give spends the budget on the first prompts of the ranking and reports
 // whether each of them has a mixed group with the probability it needs.
-func (e *Sera) give(p []float64, prompts, budget int) bool {
+func (e *SERA) give(p []float64, prompts, budget int) bool {
 	e.active = append(e.active[:0], e.ranked[:prompts]...)
 	slices.Sort(e.active) // ties of the rounding go by place in the batch
 	e.subset = e.subset[:0]
