@@ -2,7 +2,8 @@ package advantage
 
 import (
 	"fmt"
-	"math"
+
+	"vigorlab/distributions"
 )
 
 // OneLogitEstimate returns the policy gradient estimate that e makes of a group
@@ -51,7 +52,7 @@ func OneLogitMoments(e Estimator, p float64, n int) (mean, variance float64, err
 		if g[k], err = OneLogitEstimate(e, n, k); err != nil {
 			return 0, 0, err
 		}
-		mass[k] = binomial(n, k, p)
+		mass[k] = distributions.BinomialProbability(n, k, p)
 		mean += mass[k] * g[k]
 	}
 	for k := range g {
@@ -79,19 +80,4 @@ func OneLogitRLOOVariance(p float64, n int) float64 {
 // on the group: unbiased.
 func OneLogitBaseline(n, k int, p, b float64) float64 {
 	return (float64(k)*(1-b)*(1-p) + float64(n-k)*b*p) / float64(n)
-}
-
-// binomial returns the probability of k successes in n trials, 0 <= k <= n, p
-// in [0, 1]. Gonum's Binomial gives NaN at p = 0 and p = 1.
-func binomial(n, k int, p float64) float64 {
-	switch k {
-	case 0:
-		return math.Pow(1-p, float64(n))
-	case n:
-		return math.Pow(p, float64(n))
-	}
-	all, _ := math.Lgamma(float64(n + 1))
-	hit, _ := math.Lgamma(float64(k + 1))
-	miss, _ := math.Lgamma(float64(n - k + 1))
-	return math.Exp(all - hit - miss + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
 }

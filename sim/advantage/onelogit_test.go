@@ -3,6 +3,8 @@ package advantage
 import (
 	"math"
 	"testing"
+
+	"vigorlab/distributions"
 )
 
 // The table is that of strategies/allocation.md, section 0, item 5, which cuts
@@ -107,7 +109,7 @@ func TestOneLogitClosedForms(t *testing.T) {
 			for _, b := range []float64{0, .3, 1} {
 				mean := 0.0
 				for k := range n + 1 {
-					mean += binomial(n, k, p) * OneLogitBaseline(n, k, p, b)
+					mean += distributions.BinomialProbability(n, k, p) * OneLogitBaseline(n, k, p, b)
 				}
 				if !(math.Abs(mean-v) < 1e-13) {
 					t.Errorf("baseline %v, p=%v, n=%d: mean %v, want %v", b, p, n, mean, v)

@@ -100,7 +100,7 @@ var ceroKind = kind{
 func parseCero(s spec.Spec) (Strategy, error) {
 	a := spec.NewArgs(s)
 	c := &CERO{g: a.Int("g", 4, 1, schedule.MaxGroup)}
-	c.most = a.Int("max", 2, 1, max(1, schedule.MaxGroup/c.g))
+	c.most = a.Int("max", min(2, schedule.MaxGroup/c.g), 1, schedule.MaxGroup/c.g)
 	c.units = ratio(a, "units", "2", "[1/1024, 1024]", func(x float64) bool { return x >= 1./1024 && x <= 1024 })
 	a.Keep("units", c.units.String())
 	c.capacity = ratio(a, "capacity", "1.03125", "[1, 1024]", func(x float64) bool { return x >= 1 && x <= 1024 })

@@ -123,7 +123,7 @@ var reinforceAdaKind = kind{
 	},
 	parse: parseReinforceAda,
 	spending: func(g, _ int) string {
-		return fmt.Sprintf("reinforce-ada:m=%d,n=%d", g, max(2, g/2))
+		return fmt.Sprintf("reinforce-ada:m=%d,n=%d", max(1, (g+2)/4), max(2, g/2)) // up to four rounds of m
 	},
 }
 

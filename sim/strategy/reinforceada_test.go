@@ -52,7 +52,7 @@ func TestReinforceAdaParses(t *testing.T) {
 		"reinforce-ada:mode=ema,a=0":        "a = 0",
 		"reinforce-ada:mode=ema,decay=-0.1": "decay = -0.1",
 	})
-	wantSpending(t, "reinforce-ada", map[int]string{8: "reinforce-ada:m=8,n=4", 16: "reinforce-ada:m=16,n=8", 1: "reinforce-ada:m=1,n=2"})
+	wantSpending(t, "reinforce-ada", map[int]string{8: "reinforce-ada:m=2,n=4", 16: "reinforce-ada:m=4,n=8", 1: "reinforce-ada:m=1,n=2"})
 }
 
 // TestAdaSeqTraces is worked by hand from the released code: three rounds of
