@@ -111,7 +111,7 @@ func TestPlantedImports(t *testing.T) {
 		{"sim/source", "vigorlab/sim/strategy"},
 		{"sim/strategy", "vigorlab/sim/source"},
 		{"sim/strategy", "vigorlab/theory"},
-		{"sim/advantage", "distributions"},
+		{"sim/advantage", "vigorlab/sim/source"},
 		{"sim", "vigorlab/theory"},
 		{"sim", "vigorlab/sim/verify"},
 		{"sim/verify/gradient", "vigorlab/sim/source"},
