@@ -116,7 +116,7 @@ func (a *stepsArm) hits() float64 {
 func (a *stepsArm) sumUpdate() (groups int, gradient float64) {
 	t := &a.totals
 	var sumW, sumWG float64
-	a.eachTrained(func(x, n, s int) {
+	a.EachTrained(func(x, n, s int) {
 		w := 1.0
 		if a.w.cfg.Aggregate == AggregateRollout {
 			w = float64(n)

@@ -120,7 +120,7 @@ func (a *arm) measure(u []float64) {
 
 // sum adds groups of n rollouts with s successes of prompts with variances u to
 // the totals. A prompt without rollouts has no group. This is one of the
-// engine's two inner loops; the other is the source's drawCounts.
+// engine's two inner loops; the other is source.DrawCounts.
 func (a *arm) sum(n, s []int, u []float64) {
 	s, u = s[:len(n)], u[:len(n)]
 	var groups, trained, zero, ineffective int

@@ -224,28 +224,16 @@ func (w *stepsWorker) embed(key stream.Key) {
 // A stepsArm runs one strategy through the steps of run after run and measures
 // them. The slices are reused.
 type stepsArm struct {
-	spender
-	w       *stepsWorker
-	learner strategy.Learner  // nil for none
-	belief  strategy.Believer // nil for none
-	set     *rollout.Set
-	order   *stream.Generator
-	p       []float64 // success probabilities of the set, which drift
-	batchP  []float64 // those of the batch, for strategies that may see them
-	u       []float64 // true variances of the set
+	*Spender
+	w      *stepsWorker
+	belief strategy.Believer // nil for none
+	p      []float64         // success probabilities of the set, which drift
+	u      []float64         // true variances of the set
 	measures
 }
 
 func newStepsArm(s strategy.Strategy, w *stepsWorker) *stepsArm {
-	a := &stepsArm{
-		spender: newSpender(s, w.lengths), w: w,
-		set: rollout.NewSet(w.prompts), order: stream.NewGenerator(0),
-		measures: newMeasures(w.cfg.Steps),
-	}
-	if w.lengths {
-		a.batch.Tokens = []int{}
-	}
-	a.learner, _ = s.(strategy.Learner)
+	a := &stepsArm{Spender: NewSpender(s, w.prompts, w.lengths), w: w, measures: newMeasures(w.cfg.Steps)}
 	a.belief, _ = s.(strategy.Believer)
 	a.timed = true
 	return a
@@ -258,12 +246,7 @@ func (a *stepsArm) begin(half int, key stream.Key) {
 		a.taken = 0
 	}
 	a.p = append(a.p[:0], a.w.start...)
-	a.order.Reset(key.Named("order"))
-	a.set.Embeddings = a.w.vectors
-	a.set.Restart(a.order.Rand)
-	if a.learner != nil {
-		a.learner.Begin(a.w.prompts)
-	}
+	a.Begin(key, a.w.vectors)
 }
 
 // step lets the strategy spend its rollouts on the step that key names, and
@@ -277,39 +260,19 @@ func (a *stepsArm) step(ctx context.Context, half, step int, key stream.Key) err
 		a.u = append(a.u, distributions.U(p))
 	}
 	a.judgeBeliefs()
-	a.set.Begin(&a.batch)
-	p := a.p
-	if !a.strategy.Capabilities().PicksPrompts {
-		a.set.Load(a.w.cfg.Batch)
-		a.batchP = a.batchP[:0]
-		for _, id := range a.batch.ID {
-			a.batchP = append(a.batchP, a.p[id])
-		}
-		p = a.batchP
-	}
-	if err := a.spend(ctx, a.w.source, a.w.cfg.Batch, p, key); err != nil {
-		return err
-	}
-	if err := a.train(ctx, a.w.source); err != nil {
+	if err := a.Step(ctx, a.w.source, a.w.cfg.Batch, a.p, key); err != nil {
 		return err
 	}
 	a.measure(half, step)
-	a.observe()
+	a.Observe()
 	a.drift(key)
 	return nil
-}
-
-func (a *stepsArm) observe() {
-	if a.learner != nil {
-		defer a.clock()()
-		a.learner.Observe(&a.batch)
-	}
 }
 
 // drift moves the success probabilities after a step.
 func (a *stepsArm) drift(key stream.Key) {
 	if a.w.cfg.Drift.Kind == DriftLearning {
-		a.eachTrained(func(x, n, s int) {
+		a.EachTrained(func(x, n, s int) {
 			if s > 0 && s < n {
 				id := a.batch.ID[x]
 				a.p[id] = a.w.cfg.Drift.learn(a.p[id], n)
@@ -317,21 +280,4 @@ func (a *stepsArm) drift(key stream.Key) {
 		})
 	}
 	a.w.cfg.Drift.move(a.p, key, a.w.gen)
-}
-
-// eachTrained calls f for every group that the update uses.
-func (a *stepsArm) eachTrained(f func(x, n, s int)) {
-	if a.update.Prompts != nil {
-		for _, x := range a.update.Prompts {
-			if a.trainedN[x] > 0 {
-				f(x, a.trainedN[x], a.trainedS[x])
-			}
-		}
-		return
-	}
-	for x, n := range a.trainedN {
-		if n > 0 {
-			f(x, n, a.trainedS[x])
-		}
-	}
 }

@@ -29,12 +29,14 @@ func groupKey(key stream.Key, first, n int) stream.Key {
 	return key.With(uint64(first), uint64(n))
 }
 
-// drawCounts fills got with the successes of every request, from prompt x's
+// DrawCounts fills got with the successes of every request, from prompt x's
 // number in the stream of its group: by inversion, counting the rarer outcome,
 // so that p = 0 and p = 1 need no case of their own and no branch depends on
 // which outcome is the rarer, which no processor could predict. It is the
-// engine's innermost loop.
-func drawCounts(key stream.Key, p []float64, ask []rollout.Request, first, got []int) {
+// engine's innermost loop. p holds the success probability of every prompt; the
+// other slices are those of rollout.Source, so that sources with other prompts
+// keep its promise by calling it.
+func DrawCounts(key stream.Key, p []float64, ask []rollout.Request, first, got []int) {
 	var group stream.Key
 	lastFirst, n := -1, -1
 	for i, a := range ask {
@@ -42,12 +44,17 @@ func drawCounts(key stream.Key, p []float64, ask []rollout.Request, first, got [
 			lastFirst, n = first[i], a.N
 			group = groupKey(key, lastFirst, n)
 		}
-		if n > block {
-			got[i] = drawBlocks(group, a.X, n, p[a.X])
-			continue
-		}
-		got[i] = invert(group.Uniform(uint64(a.X)), n, p[a.X])
+		got[i] = Count(group, a.X, n, p[a.X])
 	}
+}
+
+// Count returns a binomial count of n >= 0 trials of probability p in [0, 1]:
+// number x of the stream that key names.
+func Count(key stream.Key, x, n int, p float64) int {
+	if n > block {
+		return drawBlocks(key, x, n, p)
+	}
+	return invert(key.Uniform(uint64(x)), n, p)
 }
 
 // drawBlocks draws a group of more than block rollouts, block by block.

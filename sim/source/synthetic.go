@@ -74,7 +74,7 @@ func (s *Synthetic) MeanTokens() []float64 { return s.tokens }
 
 // Draw implements rollout.Source.
 func (s *Synthetic) Draw(_ context.Context, ask []rollout.Request, first, got, tokens []int) error {
-	drawCounts(s.draws, s.p, ask, first, got)
+	DrawCounts(s.draws, s.p, ask, first, got)
 	if tokens == nil {
 		return nil
 	}

@@ -145,7 +145,7 @@ func (s *Table) Draw(_ context.Context, ask []rollout.Request, first, got, token
 			return err
 		}
 	} else {
-		drawCounts(s.draws, s.p, ask, first, got)
+		DrawCounts(s.draws, s.p, ask, first, got)
 	}
 	if tokens != nil {
 		for i, a := range ask {
