@@ -42,6 +42,7 @@ var arrows = []struct{ pkg, may string }{
 	{"sim/advantage", "distributions"},
 
 	{"sim", "distributions distributions/spec sim/rollout sim/strategy sim/advantage sim/schedule sim/stream"},
+	{"sim/train", "distributions distributions/spec sim sim/rollout sim/source sim/strategy sim/advantage sim/stream"},
 
 	{"sim/verify/enumerate", "sim/schedule"},
 	{"sim/verify/gradient", "sim/advantage sim/stream theory"},
@@ -116,6 +117,9 @@ func TestPlantedImports(t *testing.T) {
 		{"sim", "vigorlab/sim/verify"},
 		{"sim/verify/gradient", "vigorlab/sim/source"},
 		{"sim/verify/enumerate", "vigorlab/sim"},
+		{"sim", "vigorlab/sim/train"},
+		{"sim/train", "vigorlab/theory"},
+		{"sim/train", "gonum.org/v1/plot"},
 		{"sim/verify", "vigorlab/cmd/vigorlab/internal/report"},
 		{"plots", "vigorlab/theory"},
 		{"plots", "gonum.org/v1/gonum/stat"},

@@ -1,0 +1,265 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"vigorlab/sim"
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/strategy"
+	"vigorlab/sim/stream"
+)
+
+// A Config says how a policy is trained. Make it with DefaultConfig.
+type Config struct {
+	Seed        uint64
+	Population  string // names the streams: the normalised population
+	Batch       int    // groups that an update is for, >= 1
+	Objective   Objective
+	Optimizer   string  // a spec (see NewOptimizer)
+	Target      float64 // mean success to reach, in (0, 1]
+	HeldOut     bool    // the target is one of the held-out prompts
+	MaxRollouts int     // generated; the run ends after the step that reaches it, >= 1
+	MaxSteps    int     // >= 1: a strategy may ask for nothing, step after step
+
+	// Step, where not nil, hears of every step, and of step 0, the start.
+	Step func(Point)
+}
+
+// DefaultConfig returns batches of 64 groups, GRPO by rollout, SGD at rate 1, a
+// target of 0.9, and at most 10^7 rollouts or 10^6 steps.
+func DefaultConfig() Config {
+	return Config{
+		Seed: 1, Batch: 64, Objective: DefaultObjective(), Optimizer: "sgd:lr=1",
+		Target: 0.9, MaxRollouts: 1e7, MaxSteps: 1e6,
+	}
+}
+
+// Validate reports every parameter outside its range, joined, those of Objective
+// and Optimizer apart.
+func (c *Config) Validate() error {
+	var errs []error
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"batch", c.Batch}, {"max rollouts", c.MaxRollouts}, {"max steps", c.MaxSteps}} {
+		if n.value < 1 {
+			errs = append(errs, fmt.Errorf("%s = %d, want at least 1", n.name, n.value))
+		}
+	}
+	if !(c.Target > 0 && c.Target <= 1) {
+		errs = append(errs, fmt.Errorf("target = %v, want (0, 1]", c.Target))
+	}
+	return errors.Join(errs...)
+}
+
+// StartKey names the initial state of a run's policy: hand it to NewPolicy. All
+// strategies, objectives and optimizers of a seed start alike and meet common
+// random numbers.
+func (c *Config) StartKey() stream.Key {
+	return stream.New(c.Seed).Named(c.Population).Named("policy")
+}
+
+// A Point is what a run looks like after a step.
+type Point struct {
+	Step    int
+	Ledger  rollout.Ledger // summed up to and with the step
+	Success float64        // true mean success probability of the trained prompts
+	HeldOut float64        // and of the held-out ones, NaN where there are none
+}
+
+// A Result is how a run ended: at Last, on target or not.
+type Result struct {
+	Reached bool
+	Last    Point
+}
+
+// Run trains a policy on what a strategy buys, until the true mean success, read
+// after every step, reaches the target, or rollouts or steps are spent. The
+// result depends on cfg, the policy's state and the strategy alone, byte for
+// byte. It stops early with ctx's error, and with a DivergenceError where a
+// number is no longer finite.
+func Run(ctx context.Context, cfg Config, p Policy, s strategy.Strategy) (Result, error) {
+	r, err := newRun(&cfg, p, s)
+	if err != nil {
+		return Result{}, err
+	}
+	for {
+		if err := r.look(); err != nil {
+			return Result{}, err
+		}
+		if r.reached() || r.point.Ledger.Generated >= cfg.MaxRollouts || r.point.Step == cfg.MaxSteps {
+			return Result{r.reached(), r.point}, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return Result{}, err
+		}
+		if err := r.step(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+}
+
+// A run is one policy in training.
+type run struct {
+	cfg     *Config
+	policy  Policy
+	source  *Source
+	spender *sim.Spender
+	updater *Updater
+	key     stream.Key
+	point   Point
+	groups  []Group
+	counts  []int // of the groups
+	gen     *stream.Generator
+}
+
+func newRun(cfg *Config, p Policy, s strategy.Strategy) (*run, error) {
+	opt, err := NewOptimizer(cfg.Optimizer)
+	if err := errors.Join(cfg.Validate(), err); err != nil {
+		return nil, err
+	}
+	if cfg.Batch > p.Prompts() {
+		return nil, fmt.Errorf("batch = %d, want a whole number in [1, %d], the prompts of the set", cfg.Batch, p.Prompts())
+	}
+	if cfg.HeldOut && p.HeldOut() == 0 {
+		return nil, fmt.Errorf("%s holds no prompts out, want a policy that does for a target of them", p.Spec())
+	}
+	if s.Capabilities().Embeddings {
+		return nil, fmt.Errorf("%s needs embeddings, which policies do not hand out", s.Spec())
+	}
+	u, err := NewUpdater(p, cfg.Objective, opt)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{cfg: cfg, policy: p, source: NewSource(p), updater: u, gen: stream.NewGenerator(0)}
+	r.spender = sim.NewSpender(s, p.Prompts(), r.source.MeanTokens() != nil)
+	r.key = stream.New(cfg.Seed).Named(cfg.Population).With(uint64(p.Prompts()), uint64(cfg.Batch))
+	r.spender.Begin(r.key, nil)
+	return r, nil
+}
+
+// stepKey names the streams of the step after r.point.
+func (r *run) stepKey() stream.Key { return r.key.With(uint64(r.point.Step)) }
+
+// look reads the policy at the end of a step.
+func (r *run) look() error {
+	if _, err := r.source.Reset(r.stepKey()); err != nil {
+		return err
+	}
+	sum := 0.0
+	for _, p := range r.source.Truth() {
+		sum += p
+	}
+	n := r.policy.Prompts()
+	r.point.Success = sum / float64(n)
+	r.point.HeldOut = meanSuccess(r.policy, n, n+r.policy.HeldOut())
+	if math.IsNaN(r.point.Success) {
+		return &DivergenceError{r.point.Step, "mean success", r.point.Success}
+	}
+	if r.cfg.Step != nil {
+		r.cfg.Step(r.point)
+	}
+	return nil
+}
+
+func (r *run) reached() bool {
+	if r.cfg.HeldOut {
+		return r.point.HeldOut >= r.cfg.Target
+	}
+	return r.point.Success >= r.cfg.Target
+}
+
+// step lets the strategy spend and the policy learn.
+func (r *run) step(ctx context.Context) error {
+	if err := r.spender.Step(ctx, r.source, r.cfg.Batch, r.source.Truth(), r.stepKey()); err != nil {
+		return err
+	}
+	r.point.Step++
+	spent, l := r.spender.Ledger(), &r.point.Ledger
+	l.Generated += spent.Generated
+	l.Trained += spent.Trained
+	l.GeneratedTokens += spent.GeneratedTokens
+	l.Rounds += spent.Rounds
+	if err := r.collect(); err != nil {
+		return err
+	}
+	if err := r.updater.Update(r.groups, r.source.LogProbs); err != nil {
+		return err
+	}
+	r.spender.Observe()
+	return nil
+}
+
+// collect fills r.groups with the groups of the step's update.
+func (r *run) collect() error {
+	b, u := r.spender.Batch(), r.spender.Update()
+	r.groups, r.counts = r.groups[:0], r.counts[:0]
+	var err error
+	r.spender.EachTrained(func(x, n, successes int) {
+		id := b.ID[x]
+		outcomes := r.policy.Outcomes(id)
+		at := len(r.counts)
+		r.counts = append(r.counts, make([]int, len(outcomes))...)
+		g := Group{X: id, Counts: r.counts[at:], Weight: 1, Baseline: math.NaN()}
+		from, to := 0, b.N[x]
+		if u.Fresh {
+			from, to = to, math.MaxInt
+		}
+		r.source.Counts(g.Counts, id, from, to)
+		if keepErr := r.keep(g.Counts, outcomes, n, successes, id); keepErr != nil && err == nil {
+			err = fmt.Errorf("step %d: prompt %d: %w", r.point.Step, id, keepErr)
+		}
+		if u.Weights != nil {
+			g.Weight = u.Weights[x]
+		}
+		if u.Baselines != nil {
+			g.Baseline = u.Baselines[x]
+		}
+		r.groups = append(r.groups, g)
+	})
+	return err
+}
+
+// keep leaves n rollouts, so many of them successes, in the counts of a group.
+// Where an update leaves some out, each of the same reward is kept with the same
+// probability: strategies tell rollouts apart by their rewards alone.
+func (r *run) keep(counts []int, outcomes []Outcome, n, successes, id int) error {
+	all, hits := size(outcomes, counts)
+	if n == all && successes == hits {
+		return nil
+	}
+	drop := [2]int{all - hits - (n - successes), hits - successes} // wrong and correct ones
+	if drop[0] < 0 || drop[1] < 0 {
+		return fmt.Errorf("%d successes of %d rollouts are trained on beside %d of %d that were answered at this step, want no others",
+			successes, n, hits, all)
+	}
+	r.gen.Reset(r.key.With(uint64(r.point.Step), uint64(id)).Named("kept"))
+	left := [2]int{all - hits, hits}
+	for k, o := range outcomes {
+		class := 0
+		if o.Correct {
+			class = 1
+		}
+		dropped := dropsAmong(counts[k], left[class], drop[class], r.gen.Rand)
+		left[class] -= counts[k]
+		drop[class] -= dropped
+		counts[k] -= dropped
+	}
+	return nil
+}
+
+// dropsAmong draws how many of the first c of n are among drop of them, chosen
+// without replacement.
+func dropsAmong(c, n, drop int, rand *rand.Rand) int {
+	dropped := 0
+	for i := range c {
+		if rand.IntN(n-i) < drop-dropped {
+			dropped++
+		}
+	}
+	return dropped
+}
