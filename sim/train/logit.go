@@ -17,7 +17,7 @@ func readLogit(a *spec.Args, s *start) (Policy, error) {
 	for x := range p {
 		p[x] = logOdds(p[x])
 	}
-	return &logit{a.Normal().String(), p}, err
+	return &logit{normal(a), p}, err
 }
 
 func (l *logit) Spec() string                            { return l.spec }

@@ -94,6 +94,9 @@ type policyKind struct {
 
 var policyKinds = []policyKind{
 	{"logit", readLogit},
+	{"softmax", readSoftmax},
+	{"linear", readLinear},
+	{"sequence", readSequence},
 }
 
 func policyNames() []string {

@@ -162,7 +162,7 @@ func TestDefaults(t *testing.T) {
 	if err := errors.Join(cfg.Validate(), cfg.Objective.Validate()); err != nil {
 		t.Error(err)
 	}
-	if (cfg.Objective.Estimator.Spec()) != "grpo:ddof=0,delta=0" {
+	if cfg.Objective.Estimator.Spec() != "grpo:ddof=0,delta=0" {
 		t.Errorf("the default estimator is %s", cfg.Objective.Estimator.Spec())
 	}
 	var _ rollout.TruthSource = NewSource(policy(t, "logit", population, 1))
