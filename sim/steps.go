@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 
 	"vigorlab/distributions"
@@ -213,11 +214,18 @@ func (w *stepsWorker) run(ctx context.Context, half int, key stream.Key) error {
 // embed fills the vectors of the prompt set.
 func (w *stepsWorker) embed(key stream.Key) {
 	w.gen.Reset(key.Named("embeddings"))
-	for id, v := range w.vectors {
+	Embed(w.vectors, w.start, w.cfg.Noise, w.gen.Rand)
+}
+
+// Embed fills a vector for every prompt of a set with normal noise of the given
+// standard deviation, drawn from r, and adds psi = arcsin sqrt(p) to its first
+// number.
+func Embed(vectors [][]float64, p []float64, noise float64, r *rand.Rand) {
+	for id, v := range vectors {
 		for i := range v {
-			v[i] = w.cfg.Noise * w.gen.NormFloat64()
+			v[i] = noise * r.NormFloat64()
 		}
-		v[0] += angle(w.start[id])
+		v[0] += angle(p[id])
 	}
 }
 

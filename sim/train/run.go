@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"vigorlab/sim"
 	"vigorlab/sim/rollout"
@@ -25,16 +26,22 @@ type Config struct {
 	MaxRollouts int     // generated; the run ends after the step that reaches it, >= 1
 	MaxSteps    int     // >= 1: a strategy may ask for nothing, step after step
 
+	// Embeddings and Noise are what strategies that need embeddings are handed,
+	// of the initial policy (sim.Embed): vectors of so many numbers >= 1.
+	Embeddings int
+	Noise      float64 // >= 0
+
 	// Step, where not nil, hears of every step, and of step 0, the start.
 	Step func(Point)
 }
 
 // DefaultConfig returns batches of 64 groups, GRPO by rollout, SGD at rate 1, a
-// target of 0.9, and at most 10^7 rollouts or 10^6 steps.
+// target of 0.9, at most 10^7 rollouts or 10^6 steps, and the embeddings of
+// sim.DefaultSteps.
 func DefaultConfig() Config {
 	return Config{
 		Seed: 1, Batch: 64, Objective: DefaultObjective(), Optimizer: "sgd:lr=1",
-		Target: 0.9, MaxRollouts: 1e7, MaxSteps: 1e6,
+		Target: 0.9, MaxRollouts: 1e7, MaxSteps: 1e6, Embeddings: 4, Noise: 0.3,
 	}
 }
 
@@ -45,13 +52,16 @@ func (c *Config) Validate() error {
 	for _, n := range []struct {
 		name  string
 		value int
-	}{{"batch", c.Batch}, {"max rollouts", c.MaxRollouts}, {"max steps", c.MaxSteps}} {
+	}{{"batch", c.Batch}, {"max rollouts", c.MaxRollouts}, {"max steps", c.MaxSteps}, {"embeddings", c.Embeddings}} {
 		if n.value < 1 {
 			errs = append(errs, fmt.Errorf("%s = %d, want at least 1", n.name, n.value))
 		}
 	}
 	if !(c.Target > 0 && c.Target <= 1) {
 		errs = append(errs, fmt.Errorf("target = %v, want (0, 1]", c.Target))
+	}
+	if !(c.Noise >= 0) {
+		errs = append(errs, fmt.Errorf("noise = %v, want at least 0", c.Noise))
 	}
 	return errors.Join(errs...)
 }
@@ -128,9 +138,6 @@ func newRun(cfg *Config, p Policy, s strategy.Strategy) (*run, error) {
 	if cfg.HeldOut && p.HeldOut() == 0 {
 		return nil, fmt.Errorf("%s holds no prompts out, want a policy that does for a target of them", p.Spec())
 	}
-	if s.Capabilities().Embeddings {
-		return nil, fmt.Errorf("%s needs embeddings, which policies do not hand out", s.Spec())
-	}
 	u, err := NewUpdater(p, cfg.Objective, opt)
 	if err != nil {
 		return nil, err
@@ -138,8 +145,23 @@ func newRun(cfg *Config, p Policy, s strategy.Strategy) (*run, error) {
 	r := &run{cfg: cfg, policy: p, source: NewSource(p), updater: u, gen: stream.NewGenerator(0)}
 	r.spender = sim.NewSpender(s, p.Prompts(), r.source.MeanTokens() != nil)
 	r.key = stream.New(cfg.Seed).Named(cfg.Population).With(uint64(p.Prompts()), uint64(cfg.Batch))
-	r.spender.Begin(r.key, nil)
+	r.spender.Begin(r.key, r.embeddings(s.Capabilities().Embeddings))
 	return r, nil
+}
+
+// embeddings returns a vector for every prompt, nil where none are needed.
+func (r *run) embeddings(needed bool) [][]float64 {
+	if !needed {
+		return nil
+	}
+	p, vectors := make([]float64, r.policy.Prompts()), make([][]float64, r.policy.Prompts())
+	for x := range p {
+		p[x] = meanSuccess(r.policy, x, x+1)
+		vectors[x] = make([]float64, r.cfg.Embeddings)
+	}
+	r.gen.Reset(r.key.Named("embeddings"))
+	sim.Embed(vectors, p, r.cfg.Noise, r.gen.Rand)
+	return vectors
 }
 
 // stepKey names the streams of the step after r.point.
@@ -225,41 +247,52 @@ func (r *run) collect() error {
 }
 
 // keep leaves n rollouts, so many of them successes, in the counts of a group.
-// Where an update leaves some out, each of the same reward is kept with the same
-// probability: strategies tell rollouts apart by their rewards alone.
+// Where the update has fewer than were answered at this step, each of the same
+// reward is kept with the same probability: strategies tell rollouts apart by
+// their rewards alone. Where it has more, the others come from the last step that
+// asked the prompt, chosen likewise; their ratios are taken to the policy of this
+// step, as by trainers that work old log probabilities out anew.
 func (r *run) keep(counts []int, outcomes []Outcome, n, successes, id int) error {
 	all, hits := size(outcomes, counts)
 	if n == all && successes == hits {
 		return nil
 	}
-	drop := [2]int{all - hits - (n - successes), hits - successes} // wrong and correct ones
-	if drop[0] < 0 || drop[1] < 0 {
-		return fmt.Errorf("%d successes of %d rollouts are trained on beside %d of %d that were answered at this step, want no others",
-			successes, n, hits, all)
-	}
 	r.gen.Reset(r.key.With(uint64(r.point.Step), uint64(id)).Named("kept"))
-	left := [2]int{all - hits, hits}
-	for k, o := range outcomes {
-		class := 0
-		if o.Correct {
-			class = 1
+	earlier := slices.Clone(r.source.Earlier(id))
+	before, beforeHits := size(outcomes, earlier)
+	for _, class := range []struct {
+		correct            bool
+		want, have, before int
+	}{{true, successes, hits, beforeHits}, {false, n - successes, all - hits, before - beforeHits}} {
+		missing := max(0, class.want-class.have)
+		if missing > class.before {
+			return fmt.Errorf("%d successes of %d rollouts are trained on, want no more of either than the %d of %d of this step and the %d of %d of the prompt's last one",
+				successes, n, hits, all, beforeHits, before)
 		}
-		dropped := dropsAmong(counts[k], left[class], drop[class], r.gen.Rand)
-		left[class] -= counts[k]
-		drop[class] -= dropped
-		counts[k] -= dropped
+		thin(counts, outcomes, class.correct, class.have, class.want-missing, r.gen.Rand)
+		thin(earlier, outcomes, class.correct, class.before, missing, r.gen.Rand)
+	}
+	for k, c := range earlier {
+		counts[k] += c
 	}
 	return nil
 }
 
-// dropsAmong draws how many of the first c of n are among drop of them, chosen
-// without replacement.
-func dropsAmong(c, n, drop int, rand *rand.Rand) int {
-	dropped := 0
-	for i := range c {
-		if rand.IntN(n-i) < drop-dropped {
-			dropped++
+// thin leaves want of have rollouts in the counts of correct outcomes, or of
+// wrong ones, chosen without replacement.
+func thin(counts []int, outcomes []Outcome, correct bool, have, want int, rand *rand.Rand) {
+	for k, o := range outcomes {
+		if o.Correct != correct {
+			continue
 		}
+		kept := 0
+		for range counts[k] {
+			if rand.IntN(have) < want {
+				kept++
+				want--
+			}
+			have--
+		}
+		counts[k] = kept
 	}
-	return dropped
 }

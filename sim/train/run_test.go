@@ -120,6 +120,158 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
+// TestEveryStrategy lets every strategy train a policy of several outcomes. The
+// ledger is conserved: what the source drew is what was generated, the update's
+// groups hold what was trained on, and the totals are sums over the steps.
+func TestEveryStrategy(t *testing.T) {
+	const steps = 12
+	cfg := smallConfig()
+	cfg.Target = 1
+	cfg.Objective.Estimator = estimator(t, "grpo:ddof=1,delta=0.0001")
+	specs := append(strategy.Spending(8, steps), "vigor:reuse=false", "vigor:update=survivors",
+		"pilot-commit:pilot=4,commit=4,gen=2", "dapo:n=4,gen=2,cap=2", "fixed:g=4,prompts=2")
+	picked, older, fresh, subsets, own := false, false, false, false, false
+	for _, text := range specs {
+		s := allocation(t, text)
+		r, err := newRun(&cfg, policy(t, "sequence:tokens=3,branching=2,correct=2", population, 96), s)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		var want rollout.Ledger
+		start := math.NaN()
+		for step := range steps {
+			if err := r.look(); err != nil {
+				t.Fatal(text, err)
+			}
+			if step == 0 {
+				start = r.point.Success
+			}
+			if err := r.step(context.Background()); err != nil {
+				t.Fatal(text, err)
+			}
+			drawn, tokens, held := 0, 0, 0
+			for _, a := range r.source.answers {
+				drawn += a.n
+				for k, o := range r.policy.Outcomes(a.x) {
+					tokens += r.source.counts[a.counts+k] * o.Tokens
+				}
+			}
+			for _, g := range r.groups {
+				n, _ := size(r.policy.Outcomes(g.X), g.Counts)
+				held += n
+				own = own || !math.IsNaN(g.Baseline)
+			}
+			trained := 0
+			r.spender.EachTrained(func(x, n, successes int) {
+				trained += n
+				older = older || n > r.spender.Batch().N[x]
+				subsets = subsets || n < r.spender.Batch().N[x]
+			})
+			fresh = fresh || r.spender.Update().Fresh
+			picked = picked || s.Capabilities().PicksPrompts
+			if l := r.spender.Ledger(); l.Generated != drawn || l.GeneratedTokens != tokens || l.Trained != held || held != trained {
+				t.Fatalf("%s, step %d: ledger %+v, %d rollouts of %d tokens drawn, %d in groups of %d", text, step, l, drawn, tokens, held, trained)
+			}
+			want.Generated += drawn
+			want.GeneratedTokens += tokens
+			want.Trained += held
+			want.Rounds += r.spender.Ledger().Rounds
+		}
+		if r.point.Ledger != want || want.Generated == 0 {
+			t.Errorf("%s: ledger %+v, want %+v", text, r.point.Ledger, want)
+		}
+		if err := r.look(); err != nil || r.point.Step != steps {
+			t.Fatal(text, err)
+		}
+		if r.point.Success == start {
+			t.Errorf("%s moves nothing", text)
+		}
+	}
+	if !picked || !older || !fresh || !subsets || !own {
+		t.Errorf("picked prompts %v, older rollouts %v, fresh groups %v, subsets %v, own baselines %v: want all of them met", picked, older, fresh, subsets, own)
+	}
+}
+
+// TestKeep: of a group's rollouts so many stay, with the rewards that were asked
+// for; missing ones come from the prompt's last step.
+func TestKeep(t *testing.T) {
+	cfg := smallConfig()
+	cfg.Batch = 1
+	r, err := newRun(&cfg, policy(t, "softmax:answers=5,correct=2", "point:p=0.5", 1), allocation(t, "fixed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.source.Reset(1); err != nil {
+		t.Fatal(err)
+	}
+	outcomes := r.policy.Outcomes(0)
+	copy(r.source.Earlier(0), []int{2, 1, 0, 4, 0})
+	for _, c := range []struct {
+		n, successes int
+		most         []int // of every outcome
+	}{
+		{16, 7, []int{3, 4, 5, 3, 1}},
+		{6, 2, []int{3, 4, 5, 3, 1}},
+		{1, 0, []int{0, 0, 5, 3, 1}},
+		{18, 9, []int{5, 5, 5, 3, 1}},
+		{15, 2, []int{3, 4, 5, 7, 1}},
+	} {
+		counts := []int{3, 4, 5, 3, 1}
+		if err := r.keep(counts, outcomes, c.n, c.successes, 0); err != nil {
+			t.Fatal(err)
+		}
+		n, hits := size(outcomes, counts)
+		for k, most := range c.most {
+			if n != c.n || hits != c.successes || counts[k] > most || counts[k] < 0 {
+				t.Errorf("%d successes of %d: kept %v, at most %v", c.successes, c.n, counts, c.most)
+			}
+		}
+	}
+	for _, c := range []struct{ n, successes int }{{20, 11}, {14, 0}} {
+		if err := r.keep([]int{3, 4, 5, 3, 1}, outcomes, c.n, c.successes, 0); err == nil || !strings.Contains(err.Error(), "want no more of either than the 7 of 16") {
+			t.Errorf("%d successes of %d: error %v", c.successes, c.n, err)
+		}
+	}
+}
+
+// TestThinIsUniform: every rollout is kept alike. The counts of the first outcome
+// are hypergeometric with mean 3*4/7; they lie in [0, 3], so by Hoeffding their
+// mean strays by more than tol with probability at most 1e-6, and a shift of
+// 2*tol = 0.05 is missed with at most that.
+func TestThinIsUniform(t *testing.T) {
+	const draws = 100_000
+	tol := 3 * math.Sqrt(math.Log(2/1e-6)/(2*draws))
+	r := newRand(10)
+	sum := 0.0
+	for range draws {
+		counts := []int{3, 9, 4}
+		thin(counts, []Outcome{{true, 1}, {false, 1}, {true, 1}}, true, 7, 4, r)
+		if counts[0]+counts[2] != 4 || counts[1] != 9 {
+			t.Fatalf("kept %v", counts)
+		}
+		sum += float64(counts[0])
+	}
+	if got, want := sum/draws, 12./7; !(math.Abs(got-want) < tol) {
+		t.Errorf("mean %v, want %v ± %v", got, want, tol)
+	}
+}
+
+// TestHeldOutTarget: a shared skill carries learning over to held-out prompts,
+// and without one they stay as they are. No chance is involved: a group's GRPO
+// gradient by its logit, sqrt(s(n-s))/n, is never negative.
+func TestHeldOutTarget(t *testing.T) {
+	for _, overlap := range []string{"0", "0.5"} {
+		cfg := smallConfig()
+		cfg.HeldOut, cfg.MaxSteps = true, 200
+		var points []Point
+		cfg.Step = func(p Point) { points = append(points, p) }
+		r := trained(t, cfg, policy(t, "linear:heldout=8,overlap="+overlap, population, 32), "fixed:g=8")
+		if r.Reached != (overlap != "0") || (r.Last.HeldOut == points[0].HeldOut) != (overlap == "0") {
+			t.Errorf("overlap %s: held out from %v to %+v", overlap, points[0].HeldOut, r)
+		}
+	}
+}
+
 // TestDivergence: a run whose numbers overflow stops, and says where.
 func TestDivergence(t *testing.T) {
 	cfg := smallConfig()

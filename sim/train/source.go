@@ -13,8 +13,9 @@ import (
 // its batch is the whole set. Reset reads the policy, which may then learn while
 // the answers, the truth and the log probabilities stay those of the policy that
 // was asked. The successes of a group are those that sim/source gives for the
-// same key, prompt, first rollout, count and p; the outcomes of a group are
-// remembered until the next Reset.
+// same key, prompt, first rollout, count and p. The outcomes of every group since
+// the last Reset are remembered, and those of the last batch before it in which
+// a prompt was asked.
 type Source struct {
 	policy   Policy
 	outcomes []int // of prompt x: places outcomes[x] to outcomes[x+1]
@@ -29,6 +30,7 @@ type Source struct {
 	answers []answer
 	counts  []int // of every answer, one an outcome
 	last    []int // the last answer of every prompt, -1 for none
+	earlier []int // by outcome
 	rest    []float64
 }
 
@@ -54,12 +56,20 @@ func NewSource(p Policy) *Source {
 	if long {
 		s.mean = make([]float64, n)
 	}
+	s.earlier = make([]int, s.outcomes[n])
 	return s
 }
 
 // Reset implements rollout.Source.
 func (s *Source) Reset(key stream.Key) (int, error) {
 	for _, a := range s.answers {
+		earlier := s.Earlier(a.x)
+		if a.before < 0 {
+			clear(earlier)
+		}
+		for k := range earlier {
+			earlier[k] += s.counts[a.counts+k]
+		}
 		s.last[a.x] = -1
 	}
 	s.answers, s.counts = s.answers[:0], s.counts[:0]
@@ -154,6 +164,10 @@ func (s *Source) Counts(dst []int, x, from, to int) {
 		}
 	}
 }
+
+// Earlier returns the outcome counts of prompt x in the last batch before this
+// one in which it was asked. The slice belongs to the source.
+func (s *Source) Earlier(x int) []int { return s.earlier[s.outcomes[x]:s.outcomes[x+1]] }
 
 // meanSuccess returns the mean success probability of the policy's prompts from
 // number low to number high-1, as it stands, NaN where there are none.
