@@ -1,0 +1,142 @@
+package train
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// solve returns z with f(z) = y for a rising f, by bisection.
+func solve(f func(float64) float64, y float64) float64 {
+	low, high := -60., 60.
+	for range 200 {
+		if mid := (low + high) / 2; f(mid) < y {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// TestLogitTrajectories compares the flow of logit with its closed forms, prompt
+// by prompt. With B prompts, one logit obeys, under plain policy gradient,
+//
+//	B dz/dt = p(1-p) = 1/(2 + e^z + e^-z), so that 2z + e^z - e^-z rises by t/B,
+//
+// and under GRPO with groups without end
+//
+//	B dz/dt = sqrt(p(1-p)) = 1/(e^(z/2) + e^(-z/2)), so that 4 sinh(z/2) rises by t/B.
+func TestLogitTrajectories(t *testing.T) {
+	for _, c := range []struct {
+		normalised bool
+		invariant  func(z float64) float64
+		time       float64
+	}{
+		{false, func(z float64) float64 { return 2*z + 2*math.Sinh(z) }, 2000},
+		{true, func(z float64) float64 { return 4 * math.Sinh(z/2) }, 200},
+	} {
+		for _, population := range []string{"point:p=0.001", "point:p=0.3", "beta:a=1,b=3"} {
+			const prompts, steps = 4, 8000
+			p := policy(t, "logit:floor=0.001", population, prompts)
+			z := p.Parameters()
+			start := append([]float64(nil), z...)
+			f := NewFlow(p, c.normalised)
+			for step := 1; step <= steps; step++ {
+				f.Advance(c.time / steps)
+				if step%2000 != 0 {
+					continue
+				}
+				for x := range z {
+					now := c.time * float64(step) / steps
+					want := solve(c.invariant, c.invariant(start[x])+now/prompts)
+					if !(math.Abs(z[x]-want) < 1e-6) {
+						t.Errorf("normalised %v, %s, t = %v: logit %v, want %v", c.normalised, population, now, z[x], want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestFlowGradient: the flow's right-hand side is that of the mean success
+// probability, by central differences (see TestScores), or of every prompt's
+// 2 arcsin sqrt(p), whose derivative by p is 1/sqrt(p(1-p)).
+func TestFlowGradient(t *testing.T) {
+	const h = 1e-5
+	r := newRand(11)
+	for _, text := range policySpecs {
+		for _, normalised := range []bool{false, true} {
+			p := policy(t, text, population, 4)
+			scatter(p, r, 1)
+			theta := p.Parameters()
+			value := func() float64 {
+				sum := 0.0
+				for x := range p.Prompts() {
+					s, _ := chances(p, x)
+					if normalised {
+						s = 2 * math.Asin(math.Sqrt(s))
+					}
+					sum += s / float64(p.Prompts())
+				}
+				return sum
+			}
+			grad := make([]float64, len(theta))
+			NewFlow(p, normalised).Gradient(grad)
+			for i := range theta {
+				at := theta[i]
+				theta[i] = at + h
+				up := value()
+				theta[i] = at - h
+				down := value()
+				theta[i] = at
+				if want := (up - down) / (2 * h); !(math.Abs(grad[i]-want) < 2e-9) {
+					t.Errorf("%s, normalised %v: %v by parameter %d, want %v", text, normalised, grad[i], i, want)
+				}
+			}
+		}
+	}
+}
+
+// TestFlowAgreesWithUpdates: averaged over every group of n with its exact
+// probability, a group's GRPO gradient of a logit tends to the flow's: by Taylor
+// it lies 1/(8 n sqrt(v)) below sqrt(v), up to 1/n^2 (v = p(1-p)).
+func TestFlowAgreesWithUpdates(t *testing.T) {
+	const n = 1000
+	w := newWorkbench(t, "logit", DefaultObjective(), newRand(12))
+	p := policy(t, "logit", "point:p=0.3", 1)
+	logp := p.LogProbs(nil, 0)
+	u, err := NewUpdater(p, DefaultObjective(), w.updater.optimizer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, logMass := []float64{0}, n*logp[1]
+	for s := range n + 1 {
+		grad := []float64{0}
+		g := Group{X: 0, Counts: []int{s, n - s}, Weight: 1, Baseline: math.NaN()}
+		if _, err := u.gradient(grad, []Group{g}, func(int) []float64 { return logp }); err != nil {
+			t.Fatal(err)
+		}
+		floats.AddScaled(got, math.Exp(logMass), grad)
+		logMass += math.Log(float64(n-s)/float64(s+1)) + logp[0] - logp[1]
+	}
+	want := []float64{0}
+	NewFlow(p, true).Gradient(want)
+	v := math.Sqrt(.21)
+	if !(math.Abs(want[0]-v) < 1e-15 && math.Abs(got[0]-(v-1/(8*n*v))) < 1e-6) {
+		t.Errorf("mean gradient %v beside the flow's %v, want %v and %v", got[0], want[0], v-1/(8*n*v), v)
+	}
+}
+
+// TestFlowAtTheCorners: prompts that are solved or dead to rounding stand still.
+func TestFlowAtTheCorners(t *testing.T) {
+	for _, normalised := range []bool{false, true} {
+		p := policy(t, "logit", "point:p=0.5", 2)
+		copy(p.Parameters(), []float64{800, -800})
+		NewFlow(p, normalised).Advance(1)
+		if got := p.Parameters(); got[0] != 800 || got[1] != -800 {
+			t.Errorf("normalised %v: %v", normalised, got)
+		}
+	}
+}
