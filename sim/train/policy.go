@@ -132,15 +132,6 @@ func (s *start) difficulties(heldOut int) ([]float64, error) {
 // logOdds returns the logit of p in (0, 1).
 func logOdds(p float64) float64 { return math.Log(p) - math.Log1p(-p) }
 
-// sigmoid returns 1/(1+exp(-z)) for any z, small values with all their digits.
-func sigmoid(z float64) float64 {
-	if z < 0 {
-		e := math.Exp(z)
-		return e / (1 + e)
-	}
-	return 1 / (1 + math.Exp(-z))
-}
-
 // twoAnswers are the outcomes of a policy with one logit a prompt.
 var twoAnswers = []Outcome{{Correct: true, Tokens: 1}, {Correct: false, Tokens: 1}}
 
@@ -152,7 +143,12 @@ func appendTwoAnswers(dst []float64, z float64) []float64 {
 
 // scoreTwoAnswers returns the derivative by z of their weighted sum.
 func scoreTwoAnswers(z float64, w []float64) float64 {
-	return w[0]*sigmoid(-z) - w[1]*sigmoid(z)
+	e := math.Exp(-math.Abs(z))
+	p, miss := 1/(1+e), e/(1+e)
+	if z < 0 {
+		p, miss = miss, p
+	}
+	return w[0]*miss - w[1]*p
 }
 
 // Probabilities appends the probability of every outcome of prompt x under the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -318,6 +319,33 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("the default estimator is %s", cfg.Objective.Estimator.Spec())
 	}
 	var _ rollout.TruthSource = NewSource(policy(t, "logit", population, 1))
+}
+
+// TestMemoryIsLinear: ten times the prompts take ten times the memory and no
+// more, over a few steps with KL and Adam.
+func TestMemoryIsLinear(t *testing.T) {
+	bytes := func(prompts int) float64 {
+		cfg := smallConfig()
+		cfg.Target, cfg.MaxSteps, cfg.Batch, cfg.Optimizer, cfg.Objective.KL = 1, 3, prompts, "adam:lr=0.01", 0.1
+		p, s := policy(t, "logit", population, prompts), allocation(t, "vigor")
+		cfg.MaxRollouts = math.MaxInt
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := Run(context.Background(), cfg, p, s); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	few, many := bytes(5000), bytes(50_000)
+	// Slices that grow by doubling may round up by a factor of two.
+	if ratio := many / few; !(ratio < 20) {
+		t.Errorf("%.0f bytes for 5,000 prompts, %.0f for 50,000: a factor of %.1f, want 10", few, many, ratio)
+	}
+	if each := many / 50_000; !(each < 4096) {
+		t.Errorf("%.0f bytes a prompt", each)
+	}
+	t.Logf("%.0f bytes a prompt allocated", many/50_000)
 }
 
 // BenchmarkLogit counts prompt-updates: one group of 8 for every prompt of the

@@ -56,7 +56,7 @@ func NewSource(p Policy) *Source {
 	if long {
 		s.mean = make([]float64, n)
 	}
-	s.earlier = make([]int, s.outcomes[n])
+	s.logp, s.prob, s.earlier = make([]float64, 0, s.tokens[n]), make([]float64, 0, s.outcomes[n]), make([]int, s.outcomes[n])
 	return s
 }
 

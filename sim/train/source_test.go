@@ -211,7 +211,7 @@ func TestSourceKeepsItsPolicy(t *testing.T) {
 	if _, err := s.Reset(1); err != nil {
 		t.Fatal(err)
 	}
-	if want := sigmoid(p.Parameters()[1]); math.Abs(s.Truth()[1]-want) > 1e-15 || math.Abs(math.Exp(s.LogProbs(1)[0])-want) > 1e-15 {
+	if want := 1 / (1 + math.Exp(-p.Parameters()[1])); math.Abs(s.Truth()[1]-want) > 1e-15 || math.Abs(math.Exp(s.LogProbs(1)[0])-want) > 1e-15 {
 		t.Errorf("after a reset p = %v, want %v", s.Truth()[1], want)
 	}
 	if got := meanSuccess(p, 0, 2); math.Abs(got-(s.Truth()[0]+s.Truth()[1])/2) > 1e-15 {

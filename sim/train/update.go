@@ -237,7 +237,10 @@ func (u *Updater) surrogate(g *Group, outcomes []Outcome, plus, minus float64, o
 			if a == 0 {
 				continue
 			}
-			rho := math.Exp(u.logp[t] - old[t])
+			rho := 1.0
+			if u.logp[t] != old[t] { // never in the first epoch
+				rho = math.Exp(u.logp[t] - old[t])
+			}
 			clipped := min(max(rho, 1-u.objective.ClipLow), 1+u.objective.ClipHigh)
 			if clipped*a < rho*a { // held at the edge of the range
 				value += clipped * a
