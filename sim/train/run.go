@@ -182,6 +182,9 @@ func (r *run) look() error {
 	if math.IsNaN(r.point.Success) {
 		return &DivergenceError{r.point.Step, "mean success", r.point.Success}
 	}
+	if r.policy.HeldOut() > 0 && math.IsNaN(r.point.HeldOut) {
+		return &DivergenceError{r.point.Step, "mean success of the held-out prompts", r.point.HeldOut}
+	}
 	if r.cfg.Step != nil {
 		r.cfg.Step(r.point)
 	}

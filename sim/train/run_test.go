@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,8 +131,8 @@ func TestEveryStrategy(t *testing.T) {
 	cfg.Target = 1
 	cfg.Objective.Estimator = estimator(t, "grpo:ddof=1,delta=0.0001")
 	specs := append(strategy.Spending(8, steps), "vigor:reuse=false", "vigor:update=survivors",
-		"pilot-commit:pilot=4,commit=4,gen=2", "dapo:n=4,gen=2,cap=2", "fixed:g=4,prompts=2")
-	picked, older, fresh, subsets, own := false, false, false, false, false
+		"pilot-commit:pilot=4,commit=4,gen=2", "dapo:n=4,gen=2,cap=2", "reinforce-ada:mode=est", "fixed:g=4,prompts=2")
+	picked, older, fresh, subsets, own, weighted := false, false, false, false, false, false
 	for _, text := range specs {
 		s := allocation(t, text)
 		r, err := newRun(&cfg, policy(t, "sequence:tokens=3,branching=2,correct=2", population, 96), s)
@@ -157,21 +158,41 @@ func TestEveryStrategy(t *testing.T) {
 					tokens += r.source.counts[a.counts+k] * o.Tokens
 				}
 			}
-			for _, g := range r.groups {
-				n, _ := size(r.policy.Outcomes(g.X), g.Counts)
-				held += n
-				own = own || !math.IsNaN(g.Baseline)
-			}
-			trained := 0
+			u, b := r.spender.Update(), r.spender.Batch()
+			next := 0
 			r.spender.EachTrained(func(x, n, successes int) {
-				trained += n
+				g := r.groups[next]
+				next++
+				if all, hits := size(r.policy.Outcomes(g.X), g.Counts); g.X != b.ID[x] || all != n || hits != successes {
+					t.Fatalf("%s, step %d: group %+v, want prompt %d with %d successes of %d", text, step, g, b.ID[x], successes, n)
+				}
+				if u.Fresh {
+					counts := make([]int, len(g.Counts))
+					r.source.Counts(counts, g.X, b.N[x], math.MaxInt)
+					if !slices.Equal(counts, g.Counts) {
+						t.Fatalf("%s, step %d: group %+v, want the fresh %v", text, step, g, counts)
+					}
+				}
+				if u.Weights != nil {
+					weighted = weighted || g.Weight != 1
+					if g.Weight != u.Weights[x] {
+						t.Fatalf("%s, step %d: weight %v, want %v", text, step, g.Weight, u.Weights[x])
+					}
+				}
+				if u.Baselines != nil {
+					own = true
+					if g.Baseline != u.Baselines[x] {
+						t.Fatalf("%s, step %d: baseline %v, want %v", text, step, g.Baseline, u.Baselines[x])
+					}
+				}
+				held += n
 				older = older || n > r.spender.Batch().N[x]
 				subsets = subsets || n < r.spender.Batch().N[x]
 			})
 			fresh = fresh || r.spender.Update().Fresh
 			picked = picked || s.Capabilities().PicksPrompts
-			if l := r.spender.Ledger(); l.Generated != drawn || l.GeneratedTokens != tokens || l.Trained != held || held != trained {
-				t.Fatalf("%s, step %d: ledger %+v, %d rollouts of %d tokens drawn, %d in groups of %d", text, step, l, drawn, tokens, held, trained)
+			if l := r.spender.Ledger(); l.Generated != drawn || l.GeneratedTokens != tokens || l.Trained != held || next != len(r.groups) {
+				t.Fatalf("%s, step %d: ledger %+v, %d rollouts of %d tokens drawn, %d in %d of %d groups", text, step, l, drawn, tokens, held, next, len(r.groups))
 			}
 			want.Generated += drawn
 			want.GeneratedTokens += tokens
@@ -188,8 +209,64 @@ func TestEveryStrategy(t *testing.T) {
 			t.Errorf("%s moves nothing", text)
 		}
 	}
-	if !picked || !older || !fresh || !subsets || !own {
-		t.Errorf("picked prompts %v, older rollouts %v, fresh groups %v, subsets %v, own baselines %v: want all of them met", picked, older, fresh, subsets, own)
+	if !picked || !older || !fresh || !subsets || !own || !weighted {
+		t.Errorf("picked prompts %v, older rollouts %v, fresh groups %v, subsets %v, own baselines %v, weights %v: want all of them met",
+			picked, older, fresh, subsets, own, weighted)
+	}
+}
+
+// A watcher is fixed groups that learn nothing from a history.
+type watcher struct {
+	strategy.Strategy
+	begun, prompts, observed, rollouts int
+}
+
+func (w *watcher) Begin(prompts int) { w.begun, w.prompts = w.begun+1, prompts }
+
+func (w *watcher) Observe(b *rollout.Batch) {
+	w.observed++
+	for _, n := range b.N {
+		w.rollouts += n
+	}
+}
+
+// TestLearnersObserve: a strategy with a history begins once and sees every step.
+func TestLearnersObserve(t *testing.T) {
+	cfg := smallConfig()
+	cfg.Target, cfg.MaxSteps = 1, 5
+	w := &watcher{Strategy: allocation(t, "fixed:g=3")}
+	if _, err := Run(context.Background(), cfg, policy(t, "logit", population, 32), w); err != nil {
+		t.Fatal(err)
+	}
+	if w.begun != 1 || w.prompts != 32 || w.observed != 5 || w.rollouts != 5*8*3 {
+		t.Errorf("%+v, want one beginning with 32 prompts and 5 steps of 24 rollouts", w)
+	}
+}
+
+// TestStepsDiffer: a policy that hardly moves gives other answers at every step.
+func TestStepsDiffer(t *testing.T) {
+	cfg := smallConfig()
+	cfg.Batch, cfg.Optimizer = 32, "sgd:lr=1e-300"
+	r, err := newRun(&cfg, policy(t, "logit", population, 32), allocation(t, "fixed:g=16"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for step := range 4 {
+		if err := r.look(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.step(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		successes := make([]int, 32) // by prompt: the order differs
+		for _, g := range r.groups {
+			successes[g.X] = g.Counts[0]
+		}
+		if before, ok := seen[fmt.Sprint(successes)]; ok {
+			t.Errorf("step %d has the answers of step %d", step, before)
+		}
+		seen[fmt.Sprint(successes)] = step
 	}
 }
 

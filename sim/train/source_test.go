@@ -95,6 +95,34 @@ func TestSameRequestSameOutcomes(t *testing.T) {
 	}
 }
 
+// TestOutcomesAreIndependent: where all rollouts succeed, which correct outcomes
+// they are still depends on prompt, first rollout, count and key.
+func TestOutcomesAreIndependent(t *testing.T) {
+	p := policy(t, "softmax:answers=6,correct=5", "point:p=0.9999999999999", 2)
+	s := NewSource(p)
+	seen := map[string]string{}
+	for _, c := range []struct {
+		key         stream.Key
+		x, first, n int
+	}{{1, 0, 0, 400}, {2, 0, 0, 400}, {1, 1, 0, 400}, {1, 0, 1, 400}, {1, 0, 0, 401}} {
+		if _, err := s.Reset(c.key); err != nil {
+			t.Fatal(err)
+		}
+		if successes, _ := draw(t, s, c.x, c.first, c.n); successes != c.n {
+			t.Fatalf("%+v: %d successes", c, successes)
+		}
+		counts := make([]int, 6)
+		s.Counts(counts, c.x, c.first, c.first+1)
+		for k := range 4 { // the last one takes the rest
+			name := fmt.Sprint(k, counts[k:5])
+			if other, ok := seen[name]; ok {
+				t.Errorf("%+v has the outcomes %s of %s", c, name, other)
+			}
+			seen[name] = fmt.Sprintf("%+v", c)
+		}
+	}
+}
+
 // TestOutcomeLaw draws groups of two and compares how often every pair of
 // outcomes comes with the product of their probabilities. By Hoeffding a share
 // strays by more than tol with probability at most 1e-6 over all cases; a shift
@@ -192,6 +220,31 @@ func TestCountsAndTokens(t *testing.T) {
 	}
 	if NewSource(policy(t, "softmax", population, 1)).MeanTokens() != nil {
 		t.Error("answers of one token have lengths")
+	}
+}
+
+// TestEarlier: a prompt's counts of the last batch that asked it stay until the
+// next batch that asks it is over.
+func TestEarlier(t *testing.T) {
+	s := NewSource(policy(t, "softmax:answers=4,correct=2", "point:p=0.5", 2))
+	want := make([]int, 4)
+	for key := range stream.Key(4) {
+		if _, err := s.Reset(key); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.Earlier(1), want) || !slices.Equal(s.Earlier(0), make([]int, 4)) {
+			t.Errorf("batch %d: earlier counts %v and %v, want none and %v", key, s.Earlier(0), s.Earlier(1), want)
+		}
+		if key == 2 {
+			continue // prompt 1 is not asked
+		}
+		draw(t, s, 1, 0, 30)
+		draw(t, s, 1, 30, 7)
+		if !slices.Equal(s.Earlier(1), want) {
+			t.Errorf("batch %d: this batch counts as earlier", key)
+		}
+		clear(want)
+		s.Counts(want, 1, 0, 37)
 	}
 }
 

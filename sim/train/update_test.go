@@ -1,9 +1,11 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -292,6 +294,21 @@ func TestEpochs(t *testing.T) {
 	}
 	if two := move(2, math.Inf(1)); !(two > 1.1*one) {
 		t.Errorf("two epochs move it by %v beside %v", two, one)
+	}
+}
+
+// TestInfiniteGradient: a ratio that overflows stops the update before anything
+// moves, and the error names step and parameter.
+func TestInfiniteGradient(t *testing.T) {
+	w := newWorkbench(t, "logit", DefaultObjective(), newRand(13))
+	w.groups[0].Counts, w.groups[0].X = []int{1, 3}, 0
+	start := slices.Clone(w.policy.Parameters())
+	for step := 1; step <= 2; step++ {
+		err := w.updater.Update(w.groups, func(int) []float64 { return []float64{-800, -800} })
+		var d *DivergenceError
+		if !errors.As(err, &d) || d.Step != step || d.Quantity != "gradient of parameter 0" || !slices.Equal(w.policy.Parameters(), start) {
+			t.Errorf("step %d: error %v, from %v to %v", step, err, start, w.policy.Parameters())
+		}
 	}
 }
 
