@@ -112,29 +112,31 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// TestExtremeLogits: parameters of ±700 overflow nothing: log probabilities
-// are finite and probabilities sum to 1.
+// TestExtremeLogits: parameters of ±700, and far larger ones, overflow nothing:
+// log probabilities are finite and probabilities sum to 1.
 func TestExtremeLogits(t *testing.T) {
 	r := newRand(2)
-	for _, text := range policySpecs {
-		p := policy(t, text, population, 10)
-		for i := range p.Parameters() {
-			p.Parameters()[i] = float64(r.IntN(3)-1) * 700
-		}
-		for x := range p.Prompts() + p.HeldOut() {
-			logp := p.LogProbs(nil, x)
-			for _, l := range logp {
-				if !(l <= 0 && l >= -1500) {
-					t.Errorf("%s: log probability %v", text, l)
+	for _, size := range []float64{700, 1e5} {
+		for _, text := range policySpecs {
+			p := policy(t, text, population, 10)
+			for i := range p.Parameters() {
+				p.Parameters()[i] = float64(r.IntN(3)-1) * size
+			}
+			for x := range p.Prompts() + p.HeldOut() {
+				logp := p.LogProbs(nil, x)
+				for _, l := range logp {
+					if !(l <= 0 && l >= -3*size) {
+						t.Errorf("%s: log probability %v", text, l)
+					}
 				}
-			}
-			if sum := floats.Sum(Probabilities(nil, p.Outcomes(x), logp)); !(math.Abs(sum-1) < 1e-12) {
-				t.Errorf("%s: probabilities sum to %v", text, sum)
-			}
-			grad := make([]float64, len(p.Parameters()))
-			p.AddScores(grad, x, logp)
-			if n := floats.Norm(grad, 2); !(n <= 1e5) {
-				t.Errorf("%s: gradient of norm %v", text, n)
+				if sum := floats.Sum(Probabilities(nil, p.Outcomes(x), logp)); !(math.Abs(sum-1) < 1e-12) {
+					t.Errorf("%s: probabilities sum to %v", text, sum)
+				}
+				grad := make([]float64, len(p.Parameters()))
+				p.AddScores(grad, x, logp)
+				if n := floats.Norm(grad, 2); !(n <= 1e3*size) {
+					t.Errorf("%s: gradient of norm %v", text, n)
+				}
 			}
 		}
 	}
