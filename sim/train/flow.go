@@ -1,19 +1,49 @@
 package train
 
-import "math"
+import (
+	"math"
 
-// A Flow moves a policy along exact gradients, d theta/dt = mean over the trained
-// prompts of g_x: training with groups without end and steps without size.
+	"vigorlab/sim/advantage"
+)
+
+// A Rate is the mean gradient that groups of one estimator give a logit whose
+// success probability is p, as a function of p and miss = 1-p.
 //
-//	Normalised false   g = grad p: plain policy gradient, Dr. GRPO, RLOO
-//	Normalised true    g = grad p / sqrt(p(1-p)): GRPO, ddof and delta 0
-//
-// and g = 0 where p = 0 or p = 1 to rounding. Rewards are binary: signed ones
-// double the first and leave the second alone.
+// It fixes the mean gradient of every policy: given correctness, a rollout's
+// score has mean grad p/p or -grad p/(1-p), and advantages sum to 0, so that a
+// group's mean is grad p times Rate/(p(1-p)).
+type Rate func(p, miss float64) float64
+
+// PlainRate is p(1-p): plain policy gradient, RLOO, REINFORCE, and Dr. GRPO with
+// groups without end, which follow the gradient of p. Signed rewards double it.
+func PlainRate(p, miss float64) float64 { return p * miss }
+
+// NormalisedRate is sqrt(p(1-p)): GRPO with groups without end, delta 0, which
+// follows the gradient of 2 arcsin sqrt(p).
+func NormalisedRate(p, miss float64) float64 { return math.Sqrt(p * miss) }
+
+// GroupRate is the exact mean over groups of n >= 1 rollouts under an estimator
+// of sim/advantage, whose advantages sum to 0. It fails where the estimator
+// does.
+func GroupRate(e advantage.Estimator, n int) (Rate, error) {
+	if _, _, err := advantage.OneLogitMoments(e, 0.5, n); err != nil {
+		return nil, err
+	}
+	return func(p, _ float64) float64 {
+		mean, _, err := advantage.OneLogitMoments(e, p, n)
+		if err != nil {
+			return math.NaN() // p itself is
+		}
+		return mean
+	}, nil
+}
+
+// A Flow moves a policy along exact gradients: d theta/dt is the mean of a
+// rate's gradients over the trained prompts, that of training with steps without
+// size. Prompts whose p is 0 or 1 to rounding stand still. Rewards are binary.
 type Flow struct {
-	Normalised bool
-
 	policy     Policy
+	rate       Rate
 	start, sum []float64
 	grad       []float64
 	logp, prob []float64
@@ -21,9 +51,9 @@ type Flow struct {
 }
 
 // NewFlow returns the flow of a policy.
-func NewFlow(p Policy, normalised bool) *Flow {
+func NewFlow(p Policy, rate Rate) *Flow {
 	n := len(p.Parameters())
-	return &Flow{Normalised: normalised, policy: p, start: make([]float64, n), sum: make([]float64, n), grad: make([]float64, n)}
+	return &Flow{policy: p, rate: rate, start: make([]float64, n), sum: make([]float64, n), grad: make([]float64, n)}
 }
 
 // Advance moves the policy by time dt, in one step of the classical Runge-Kutta
@@ -61,13 +91,10 @@ func (f *Flow) Gradient(grad []float64) {
 				miss += f.prob[k]
 			}
 		}
-		scale := 1 / float64(n)
-		if f.Normalised {
-			if hit*miss == 0 {
-				continue
-			}
-			scale /= math.Sqrt(hit * miss)
+		if hit*miss == 0 {
+			continue
 		}
+		scale := f.rate(min(hit, 1), min(miss, 1)) / (hit * miss) / float64(n)
 		// The gradient of p is the sum of pi (r - p) times the score: subtracting
 		// p changes nothing, since scores have mean 0, and keeps small ones exact.
 		f.w = f.w[:0]

@@ -1,10 +1,15 @@
 package train
 
 import (
+	"encoding/json"
 	"math"
+	"os"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+
+	"vigorlab/distributions/spec"
+	"vigorlab/sim/advantage"
 )
 
 // solve returns z with f(z) = y for a rising f, by bisection.
@@ -30,19 +35,20 @@ func solve(f func(float64) float64, y float64) float64 {
 //	B dz/dt = sqrt(p(1-p)) = 1/(e^(z/2) + e^(-z/2)), so that 4 sinh(z/2) rises by t/B.
 func TestLogitTrajectories(t *testing.T) {
 	for _, c := range []struct {
-		normalised bool
-		invariant  func(z float64) float64
-		time       float64
+		name      string
+		rate      Rate
+		invariant func(z float64) float64
+		time      float64
 	}{
-		{false, func(z float64) float64 { return 2*z + 2*math.Sinh(z) }, 2000},
-		{true, func(z float64) float64 { return 4 * math.Sinh(z/2) }, 200},
+		{"plain", PlainRate, func(z float64) float64 { return 2*z + 2*math.Sinh(z) }, 2000},
+		{"normalised", NormalisedRate, func(z float64) float64 { return 4 * math.Sinh(z/2) }, 200},
 	} {
 		for _, population := range []string{"point:p=0.001", "point:p=0.3", "beta:a=1,b=3"} {
 			const prompts, steps = 4, 8000
 			p := policy(t, "logit:floor=0.001", population, prompts)
 			z := p.Parameters()
 			start := append([]float64(nil), z...)
-			f := NewFlow(p, c.normalised)
+			f := NewFlow(p, c.rate)
 			for step := 1; step <= steps; step++ {
 				f.Advance(c.time / steps)
 				if step%2000 != 0 {
@@ -52,7 +58,7 @@ func TestLogitTrajectories(t *testing.T) {
 					now := c.time * float64(step) / steps
 					want := solve(c.invariant, c.invariant(start[x])+now/prompts)
 					if !(math.Abs(z[x]-want) < 1e-6) {
-						t.Errorf("normalised %v, %s, t = %v: logit %v, want %v", c.normalised, population, now, z[x], want)
+						t.Errorf("%s, %s, t = %v: logit %v, want %v", c.name, population, now, z[x], want)
 					}
 				}
 			}
@@ -82,8 +88,12 @@ func TestFlowGradient(t *testing.T) {
 				}
 				return sum
 			}
+			rate := Rate(PlainRate)
+			if normalised {
+				rate = NormalisedRate
+			}
 			grad := make([]float64, len(theta))
-			NewFlow(p, normalised).Gradient(grad)
+			NewFlow(p, rate).Gradient(grad)
 			for i := range theta {
 				at := theta[i]
 				theta[i] = at + h
@@ -122,21 +132,105 @@ func TestFlowAgreesWithUpdates(t *testing.T) {
 		logMass += math.Log(float64(n-s)/float64(s+1)) + logp[0] - logp[1]
 	}
 	want := []float64{0}
-	NewFlow(p, true).Gradient(want)
+	NewFlow(p, NormalisedRate).Gradient(want)
 	v := math.Sqrt(.21)
 	if !(math.Abs(want[0]-v) < 1e-15 && math.Abs(got[0]-(v-1/(8*n*v))) < 1e-6) {
 		t.Errorf("mean gradient %v beside the flow's %v, want %v and %v", got[0], want[0], v-1/(8*n*v), v)
 	}
 }
 
+// TestGroupRate: over every group of three rollouts, each with its exact
+// probability, the mean gradient of a group is the flow's, for every policy.
+func TestGroupRate(t *testing.T) {
+	for _, text := range policySpecs {
+		for _, spec := range []string{"grpo", "grpo:ddof=1,delta=0.1", "drgrpo", "rloo"} {
+			o := DefaultObjective()
+			o.Estimator = estimator(t, spec)
+			got := meanGradient(t, text, o)
+			p := newWorkbench(t, text, o, newRand(4)).policy
+			rate, err := GroupRate(o.Estimator, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := make([]float64, len(got))
+			NewFlow(onePrompt{p}, rate).Gradient(want)
+			if !(floats.Distance(got, want, math.Inf(1)) < 1e-13) {
+				t.Errorf("%s of %s: mean gradient %v, want %v", spec, text, got, want)
+			}
+		}
+	}
+	if _, err := GroupRate(advantage.GRPO{DDOF: 2}, 4); err == nil {
+		t.Error("ddof = 2 is accepted")
+	}
+	if _, err := GroupRate(advantage.GRPO{}, 0); err == nil {
+		t.Error("groups of 0 are accepted")
+	}
+}
+
+// onePrompt is a policy whose other prompts are not trained.
+type onePrompt struct{ Policy }
+
+func (onePrompt) Prompts() int { return 1 }
+
+// TestSlopes compares local exponents of the time from p0 to 1/2 in u0 with
+// quadrature (theory.md, section 4.2; the golden file is made by
+// testdata/slopes.py): within .01 of 1 and of 1/2 at p0 = 10^-3 without end,
+// and near 1 with groups of 8.
+func TestSlopes(t *testing.T) {
+	text, err := os.ReadFile("testdata/slopes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Rows []struct {
+			Rate         string
+			P0, Exponent float64
+		}
+	}
+	if err := json.Unmarshal(text, &golden); err != nil {
+		t.Fatal(err)
+	}
+	eight, err := GroupRate(advantage.GRPO{}, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rates := map[string]Rate{"plain": PlainRate, "normalised": NormalisedRate, "group of 8": eight}
+	// reach returns the time to 1/2: steps of a hundredth of a logit, the last cut.
+	reach := func(rate Rate, p0 float64) float64 {
+		p := policy(t, "logit", "point:p="+spec.FormatFloat(p0), 1)
+		z, f, time := p.Parameters(), NewFlow(p, rate), 0.0
+		for {
+			before, dt := z[0], .01/rate(sigmoid(z[0]), sigmoid(-z[0]))
+			f.Advance(dt)
+			if z[0] >= 0 {
+				return time + dt*(-before)/(z[0]-before)
+			}
+			time += dt
+		}
+	}
+	if len(golden.Rows) != 9 {
+		t.Fatalf("%d rows, want 9", len(golden.Rows))
+	}
+	for _, c := range golden.Rows {
+		// The quotient over a range of ±1% strays by about 1e-5 from the slope.
+		low, high := c.P0/1.01, c.P0*1.01
+		got := -math.Log(reach(rates[c.Rate], high)/reach(rates[c.Rate], low)) / math.Log(high*(1-high)/low/(1-low))
+		if !(math.Abs(got-c.Exponent) < 5e-5) {
+			t.Errorf("%s from %v: exponent %.6f, want %.6f", c.Rate, c.P0, got, c.Exponent)
+		}
+	}
+}
+
+func sigmoid(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
+
 // TestFlowAtTheCorners: prompts that are solved or dead to rounding stand still.
 func TestFlowAtTheCorners(t *testing.T) {
-	for _, normalised := range []bool{false, true} {
+	for _, rate := range []Rate{PlainRate, NormalisedRate} {
 		p := policy(t, "logit", "point:p=0.5", 2)
 		copy(p.Parameters(), []float64{800, -800})
-		NewFlow(p, normalised).Advance(1)
+		NewFlow(p, rate).Advance(1)
 		if got := p.Parameters(); got[0] != 800 || got[1] != -800 {
-			t.Errorf("normalised %v: %v", normalised, got)
+			t.Errorf("%v", got)
 		}
 	}
 }

@@ -107,8 +107,11 @@ func TestRunLimits(t *testing.T) {
 func TestSameSeedSameBytes(t *testing.T) {
 	run := func(seed uint64) (string, []float64) {
 		cfg := smallConfig()
-		cfg.Seed, cfg.MaxSteps, cfg.Target = seed, 20, 1
-		p := policy(t, "logit", population, 32)
+		cfg.Seed, cfg.MaxSteps, cfg.Target, cfg.Population = seed, 20, 1, population
+		p, err := NewPolicy("softmax", law(t, population), 32, cfg.StartKey())
+		if err != nil {
+			t.Fatal(err)
+		}
 		r := trained(t, cfg, p, "vigor:m0=2,rounds=3")
 		return fmt.Sprintf("%x", []float64{r.Last.Success, float64(r.Last.Ledger.Generated)}), p.Parameters()
 	}

@@ -195,35 +195,45 @@ func TestObjectiveByRollout(t *testing.T) {
 	}
 }
 
-// TestExpectedGradient: over every group of three rollouts, each with its exact
-// probability, RLOO, REINFORCE and 3/2 of Dr. GRPO average to the gradient of
-// the success probability, for every policy.
+// meanGradient returns the mean gradient of prompt 0 of a workbench over every
+// group of three rollouts, each with its exact probability.
+func meanGradient(t testing.TB, text string, o Objective) []float64 {
+	t.Helper()
+	w := newWorkbench(t, text, o, newRand(4))
+	logp := w.policy.LogProbs(nil, 0)
+	prob := Probabilities(nil, w.policy.Outcomes(0), logp)
+	mean := make([]float64, len(w.policy.Parameters()))
+	for i := range prob {
+		for j := range prob {
+			for k := range prob {
+				g := Group{X: 0, Counts: make([]int, len(prob)), Weight: 1, Baseline: math.NaN()}
+				g.Counts[i]++
+				g.Counts[j]++
+				g.Counts[k]++
+				grad := make([]float64, len(mean))
+				if _, err := w.updater.gradient(grad, []Group{g}, func(int) []float64 { return logp }); err != nil {
+					t.Fatal(err)
+				}
+				floats.AddScaled(mean, prob[i]*prob[j]*prob[k], grad)
+			}
+		}
+	}
+	return mean
+}
+
+// TestExpectedGradient: RLOO, REINFORCE and 3/2 of Dr. GRPO average to the
+// gradient of the success probability, for every policy.
 func TestExpectedGradient(t *testing.T) {
 	for _, text := range policySpecs {
 		for spec, factor := range map[string]float64{"rloo": 1, "reinforce:baseline=0.7": 1, "drgrpo": 1.5} {
 			o := DefaultObjective()
 			o.Estimator = estimator(t, spec)
-			w := newWorkbench(t, text, o, newRand(4))
-			outcomes, logp := w.policy.Outcomes(0), w.policy.LogProbs(nil, 0)
-			prob := Probabilities(nil, outcomes, logp)
-			got := make([]float64, len(w.policy.Parameters()))
-			for i := range prob {
-				for j := range prob {
-					for k := range prob {
-						g := Group{X: 0, Counts: make([]int, len(prob)), Weight: 1, Baseline: math.NaN()}
-						g.Counts[i]++
-						g.Counts[j]++
-						g.Counts[k]++
-						grad := make([]float64, len(got))
-						if _, err := w.updater.gradient(grad, []Group{g}, func(int) []float64 { return logp }); err != nil {
-							t.Fatal(err)
-						}
-						floats.AddScaled(got, factor*prob[i]*prob[j]*prob[k], grad)
-					}
-				}
-			}
-			weights := make([]float64, 0, len(logp))
-			for k, o := range outcomes {
+			got := meanGradient(t, text, o)
+			floats.Scale(factor, got)
+			p := newWorkbench(t, text, o, newRand(4)).policy
+			var weights []float64
+			prob := Probabilities(nil, p.Outcomes(0), p.LogProbs(nil, 0))
+			for k, o := range p.Outcomes(0) {
 				for range o.Tokens {
 					if o.Correct {
 						weights = append(weights, prob[k])
@@ -233,7 +243,7 @@ func TestExpectedGradient(t *testing.T) {
 				}
 			}
 			want := make([]float64, len(got))
-			w.policy.AddScores(want, 0, weights)
+			p.AddScores(want, 0, weights)
 			if !(floats.Distance(got, want, math.Inf(1)) < 1e-13) {
 				t.Errorf("%s of %s: mean gradient %v, want %v", spec, text, got, want)
 			}
