@@ -199,7 +199,7 @@ func TestSlopes(t *testing.T) {
 	reach := func(rate Rate, p0 float64) float64 {
 		p := policy(t, "logit", "point:p="+spec.FormatFloat(p0), 1)
 		z, f, time := p.Parameters(), NewFlow(p, rate), 0.0
-		for {
+		for range 10_000 {
 			before, dt := z[0], .01/rate(sigmoid(z[0]), sigmoid(-z[0]))
 			f.Advance(dt)
 			if z[0] >= 0 {
@@ -207,6 +207,8 @@ func TestSlopes(t *testing.T) {
 			}
 			time += dt
 		}
+		t.Fatalf("from %v to a logit of %v, want 0", p0, z[0])
+		return 0
 	}
 	if len(golden.Rows) != 9 {
 		t.Fatalf("%d rows, want 9", len(golden.Rows))
