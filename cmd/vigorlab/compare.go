@@ -106,7 +106,7 @@ embeddings is handed vectors that tell the success probability, with noise.`,
 	f.choice(flags, &f.cfg.Aggregate, "aggregate", []string{sim.AggregateRollout, sim.AggregatePrompt}, "`HOW` the update weighs groups")
 	f.real(flags, &f.cfg.Hard, "hard", 0, 1, "a prompt is hard where p <= `P`")
 	f.real(flags, &f.cfg.Noise, "embedding-noise", 0, 100, "prompt embeddings tell arcsin sqrt p with normal noise of standard deviation `X`; the range is 1.57")
-	flags.BoolVar(&f.quick, "quick", false, "fewer replicates: the field on the default populations in two minutes")
+	flags.BoolVar(&f.quick, "quick", false, "fewer replicates: the field on the default populations in under a minute")
 	f.register(flags)
 	return cmd
 }
