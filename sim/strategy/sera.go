@@ -95,7 +95,7 @@ var seraKind = kind{
 			{"prior", "0.5", "(0, 1000]", "both parameters of the Beta prior"},
 			{"discount", "0.75", "[0, 1]", "what an epoch leaves of the evidence before it"},
 			{"mode", seraActive, "active, equalized, fixed", "active set and equal fidelity, equal fidelity alone, or n each"},
-			{"weights", "true", "true, false", "whether a rollout weighs n/N in a group of N"},
+			{"weights", "true", "true, false", "whether a rollout weighs n/N in a group of N; false where groups are averaged over prompts"},
 			{"coverage", "false", "true, false", "whether weights are divided by the mean probability of a success"},
 			{"p", "history", "history, truth", "success probabilities that allocate; only truth is handed the true ones"},
 		},
