@@ -416,6 +416,14 @@ func TestRanks(t *testing.T) {
 			t.Errorf("an estimate that never varies has no signal-to-noise, but the ranks %v", r.Ranks)
 		}
 	}
+	// Two replicates that agree are no proof: a sign test has p = 1/2.
+	cfg.Replicates = 2
+	c = runSteps(t, cfg, promptSet(t, "point:p=0.5", 96), append(parsed("fixed:g=8"), mixedGroups(2), mixedGroups(1))...)
+	for _, r := range c.Rankings {
+		if r.Objective == "effective" && (len(r.Beats[1]) > 0 || len(r.Beats[2]) > 0) {
+			t.Errorf("two replicates tell constant differences apart: %v", r.Beats)
+		}
+	}
 	// One mixed group in all, in the reference or not, is no difference.
 	cfg.Batch, cfg.Steps, cfg.Replicates, cfg.Group = 4, 2, 16, 4
 	for seed := range uint64(20) {
