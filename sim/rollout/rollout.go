@@ -91,7 +91,8 @@ type LengthSource interface {
 
 // A Ledger counts what a batch has cost.
 type Ledger struct {
-	Generated       int // rollouts generated, those that chose and fresh ones alike
+	Generated       int // rollouts generated: those that chose, fresh and extra ones alike
+	Extra           int // of these, what a training system generated beside what the strategy asked for
 	Trained         int // of these, in groups that the update uses
 	GeneratedTokens int // 0 where lengths are unknown
 	Rounds          int // sequential rounds of generation, that of fresh groups included

@@ -21,6 +21,7 @@ type Config struct {
 	Batch       int    // groups that an update is for, >= 1
 	Objective   Objective
 	Optimizer   string  // a spec (see NewOptimizer)
+	System      string  // a spec (see NewSystem), "" for none
 	Target      float64 // mean success to reach, in (0, 1]
 	HeldOut     bool    // the target is one of the held-out prompts
 	MaxRollouts int     // generated; the run ends after the step that reaches it, >= 1
@@ -77,6 +78,7 @@ func (c *Config) StartKey() stream.Key {
 type Point struct {
 	Step    int
 	Ledger  rollout.Ledger // summed up to and with the step
+	Cost    float64        // of all rollouts so far, in rollouts of the full policy: Ledger.Generated without a system
 	Success float64        // true mean success probability of the trained prompts
 	HeldOut float64        // and of the held-out ones, NaN where there are none
 }
@@ -120,6 +122,7 @@ type run struct {
 	source  *Source
 	spender *sim.Spender
 	updater *Updater
+	system  System
 	key     stream.Key
 	point   Point
 	groups  []Group
@@ -129,7 +132,8 @@ type run struct {
 
 func newRun(cfg *Config, p Policy, s strategy.Strategy) (*run, error) {
 	opt, err := NewOptimizer(cfg.Optimizer)
-	if err := errors.Join(cfg.Validate(), err); err != nil {
+	system, systemErr := NewSystem(cfg.System)
+	if err := errors.Join(cfg.Validate(), err, systemErr); err != nil {
 		return nil, err
 	}
 	if cfg.Batch > p.Prompts() {
@@ -142,11 +146,11 @@ func newRun(cfg *Config, p Policy, s strategy.Strategy) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, policy: p, source: NewSource(p), updater: u, gen: stream.NewGenerator(0)}
+	r := &run{cfg: cfg, policy: p, source: NewSource(p), updater: u, system: system, gen: stream.NewGenerator(0)}
 	r.spender = sim.NewSpender(s, p.Prompts(), r.source.MeanTokens() != nil)
 	r.key = stream.New(cfg.Seed).Named(cfg.Population).With(uint64(p.Prompts()), uint64(cfg.Batch))
 	r.spender.Begin(r.key, r.embeddings(s.Capabilities().Embeddings))
-	return r, nil
+	return r, system.Begin(p, u, r.key.Named("system"))
 }
 
 // embeddings returns a vector for every prompt, nil where none are needed.
@@ -169,15 +173,11 @@ func (r *run) stepKey() stream.Key { return r.key.With(uint64(r.point.Step)) }
 
 // look reads the policy at the end of a step.
 func (r *run) look() error {
-	if _, err := r.source.Reset(r.stepKey()); err != nil {
+	if err := r.system.Answer(r.point.Step+1, func() error { return r.source.read(r.stepKey()) }); err != nil {
 		return err
 	}
-	sum := 0.0
-	for _, p := range r.source.Truth() {
-		sum += p
-	}
 	n := r.policy.Prompts()
-	r.point.Success = sum / float64(n)
+	r.point.Success = meanSuccess(r.policy, 0, n)
 	r.point.HeldOut = meanSuccess(r.policy, n, n+r.policy.HeldOut())
 	if math.IsNaN(r.point.Success) {
 		return &DivergenceError{r.point.Step, "mean success", r.point.Success}
@@ -212,9 +212,11 @@ func (r *run) step(ctx context.Context) error {
 	if err := r.collect(); err != nil {
 		return err
 	}
-	if err := r.updater.Update(r.groups, r.source.LogProbs); err != nil {
+	step := &Step{Number: r.point.Step, Groups: r.groups, Old: r.source.LogProbs, Price: 1, Key: r.key.With(uint64(r.point.Step)).Named("system"), point: &r.point}
+	if err := r.system.Learn(step); err != nil {
 		return err
 	}
+	r.point.Cost += step.Price * float64(spent.Generated)
 	r.spender.Observe()
 	return nil
 }

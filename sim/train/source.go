@@ -91,6 +91,12 @@ func (s *Source) Reset(key stream.Key) (int, error) {
 	return len(s.p), nil
 }
 
+// read is Reset without the size.
+func (s *Source) read(key stream.Key) error {
+	_, err := s.Reset(key)
+	return err
+}
+
 // Truth implements rollout.TruthSource.
 func (s *Source) Truth() []float64 { return s.p }
 

@@ -15,6 +15,10 @@ type Group struct {
 	Counts   []int   // trained rollouts of every outcome, at least one altogether
 	Weight   float64 // loss weight of every rollout, >= 0, 1 for most
 	Baseline float64 // what is subtracted from rewards in place of the estimator, NaN for none
+
+	// Factors multiply the advantages of every outcome, nil for 1: importance
+	// weights of rollouts that another policy answered, constants of the update.
+	Factors []float64
 }
 
 // An Objective is what updates climb:
@@ -229,6 +233,9 @@ func (u *Updater) surrogate(g *Group, outcomes []Outcome, plus, minus float64, o
 			a = plus
 		}
 		a *= float64(g.Counts[k])
+		if g.Factors != nil {
+			a *= g.Factors[k]
+		}
 		if u.objective.TokenMean {
 			a /= float64(o.Tokens)
 		}
