@@ -38,22 +38,79 @@ func GroupRate(e advantage.Estimator, n int) (Rate, error) {
 	}, nil
 }
 
-// A Flow moves a policy along exact gradients: d theta/dt is the mean of a
-// rate's gradients over the trained prompts, that of training with steps without
-// size. Prompts whose p is 0 or 1 to rounding stand still. Rewards are binary.
+// A Flow moves a policy along exact gradients: d theta/dt is a mean over the
+// trained prompts, that of training with steps without size.
 type Flow struct {
 	policy     Policy
-	rate       Rate
+	weigh      weigh
 	start, sum []float64
 	grad       []float64
 	logp, prob []float64
-	w          []float64
+	outcome, w []float64
 }
 
-// NewFlow returns the flow of a policy.
+// A weigh fills w, which has an entry for every outcome of prompt x, with what
+// the prompt's part of the flow multiplies the outcome's score by. logp are the
+// log probabilities of tokens, prob those of outcomes.
+type weigh func(w []float64, x int, logp, prob []float64)
+
+// NewFlow returns the flow of a policy under binary rewards: the mean of a
+// rate's gradients. Prompts whose p is 0 or 1 to rounding stand still.
 func NewFlow(p Policy, rate Rate) *Flow {
+	return newFlow(p, func(w []float64, x int, _, prob []float64) { rate.weigh(w, p.Outcomes(x), prob) })
+}
+
+func newFlow(p Policy, weigh weigh) *Flow {
 	n := len(p.Parameters())
-	return &Flow{policy: p, rate: rate, start: make([]float64, n), sum: make([]float64, n), grad: make([]float64, n)}
+	return &Flow{policy: p, weigh: weigh, start: make([]float64, n), sum: make([]float64, n), grad: make([]float64, n)}
+}
+
+// An Ascent says what a flow climbs under stated rewards.
+type Ascent struct {
+	Rewards    [][]float64 // of every outcome of every trained prompt, any numbers
+	KL         float64     // lambda >= 0, the weight of KL(policy || policy as it stands)
+	Normalised bool        // every prompt's gradient of E[r] is divided by the standard deviation of r
+}
+
+// NewAscent returns the flow of the mean over prompts of E[r] - KL D, D the
+// divergence from the policy as it stands. A prompt whose rewards have no
+// variance left has no gradient of E[r].
+func NewAscent(p Policy, a Ascent) *Flow {
+	var reference [][]float64
+	for x := range p.Prompts() {
+		reference = append(reference, p.LogProbs(nil, x))
+	}
+	return newFlow(p, func(w []float64, x int, logp, prob []float64) {
+		mean, variance := Moments(prob, a.Rewards[x])
+		scale := 1.0
+		if a.Normalised {
+			scale = 1 / math.Sqrt(variance)
+		}
+		t := 0
+		for k, o := range p.Outcomes(x) {
+			w[k] = 0
+			if variance > 0 {
+				w[k] = scale * prob[k] * (a.Rewards[x][k] - mean)
+			}
+			ratio := 0.0
+			for end := t + o.Tokens; t < end; t++ {
+				ratio += logp[t] - reference[x][t]
+			}
+			w[k] -= a.KL * prob[k] * ratio
+		}
+	})
+}
+
+// Moments returns mean and variance of rewards that come with probabilities
+// prob.
+func Moments(prob, rewards []float64) (mean, variance float64) {
+	for k, q := range prob {
+		mean += q * rewards[k]
+	}
+	for k, q := range prob {
+		variance += q * (rewards[k] - mean) * (rewards[k] - mean)
+	}
+	return mean, variance
 }
 
 // Advance moves the policy by time dt, in one step of the classical Runge-Kutta
@@ -83,30 +140,38 @@ func (f *Flow) Gradient(grad []float64) {
 		outcomes := f.policy.Outcomes(x)
 		f.logp = f.policy.LogProbs(f.logp[:0], x)
 		f.prob = Probabilities(f.prob[:0], outcomes, f.logp)
-		hit, miss := 0.0, 0.0
-		for k, o := range outcomes {
-			if o.Correct {
-				hit += f.prob[k]
-			} else {
-				miss += f.prob[k]
-			}
-		}
-		if hit*miss == 0 {
-			continue
-		}
-		scale := f.rate(min(hit, 1), min(miss, 1)) / (hit * miss) / float64(n)
-		// The gradient of p is the sum of pi (r - p) times the score: subtracting
-		// p changes nothing, since scores have mean 0, and keeps small ones exact.
+		f.outcome = append(f.outcome[:0], f.prob...)
+		f.weigh(f.outcome, x, f.logp, f.prob)
 		f.w = f.w[:0]
 		for k, o := range outcomes {
-			w := scale * f.prob[k] * miss
-			if !o.Correct {
-				w = -scale * f.prob[k] * hit
-			}
 			for range o.Tokens {
-				f.w = append(f.w, w)
+				f.w = append(f.w, f.outcome[k]/float64(n))
 			}
 		}
 		f.policy.AddScores(grad, x, f.w)
+	}
+}
+
+// weigh is that of a mean group. The gradient of p is the sum of pi (r - p)
+// times the score: subtracting p changes nothing, since scores have mean 0, and
+// keeps small ones exact.
+func (r Rate) weigh(w []float64, outcomes []Outcome, prob []float64) {
+	hit, miss := 0.0, 0.0
+	for k, o := range outcomes {
+		if o.Correct {
+			hit += prob[k]
+		} else {
+			miss += prob[k]
+		}
+	}
+	scale := 0.0
+	if hit*miss > 0 {
+		scale = r(min(hit, 1), min(miss, 1)) / (hit * miss)
+	}
+	for k, o := range outcomes {
+		w[k] = scale * prob[k] * miss
+		if !o.Correct {
+			w[k] = -scale * prob[k] * hit
+		}
 	}
 }

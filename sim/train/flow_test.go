@@ -236,3 +236,60 @@ func TestFlowAtTheCorners(t *testing.T) {
 		}
 	}
 }
+
+// TestAscentGradient: the right-hand side of an ascent is the gradient of the
+// mean over prompts of E[r] - KL D, or of E[r] with every prompt's part over its
+// standard deviation, by central differences.
+func TestAscentGradient(t *testing.T) {
+	const h, kl = 1e-5, 0.3
+	r := newRand(13)
+	for _, text := range policySpecs {
+		for _, normalised := range []bool{false, true} {
+			p := policy(t, text, population, 4)
+			scatter(p, r, 1)
+			a := Ascent{KL: kl, Normalised: normalised}
+			var reference [][]float64
+			for x := range p.Prompts() {
+				rewards := make([]float64, len(p.Outcomes(x)))
+				for k := range rewards {
+					rewards[k] = 2*r.Float64() - 1
+				}
+				a.Rewards = append(a.Rewards, rewards)
+				reference = append(reference, Probabilities(nil, p.Outcomes(x), p.LogProbs(nil, x)))
+			}
+			f := NewAscent(p, a)
+			scatter(p, r, 0.5)
+			theta, scale := p.Parameters(), make([]float64, p.Prompts())
+			for x := range scale {
+				scale[x] = 1
+				if normalised {
+					_, variance := Moments(Probabilities(nil, p.Outcomes(x), p.LogProbs(nil, x)), a.Rewards[x])
+					scale[x] = 1 / math.Sqrt(variance)
+				}
+			}
+			value := func() float64 {
+				sum := 0.0
+				for x := range p.Prompts() {
+					prob := Probabilities(nil, p.Outcomes(x), p.LogProbs(nil, x))
+					for k, q := range prob {
+						sum += q * (scale[x]*a.Rewards[x][k] - kl*math.Log(q/reference[x][k])) / float64(p.Prompts())
+					}
+				}
+				return sum
+			}
+			grad := make([]float64, len(theta))
+			f.Gradient(grad)
+			for i := range theta {
+				at := theta[i]
+				theta[i] = at + h
+				up := value()
+				theta[i] = at - h
+				down := value()
+				theta[i] = at
+				if want := (up - down) / (2 * h); !(math.Abs(grad[i]-want) < 5e-9) {
+					t.Errorf("%s, normalised %v: %v by parameter %d, want %v", text, normalised, grad[i], i, want)
+				}
+			}
+		}
+	}
+}
