@@ -15,6 +15,8 @@ const (
 	FigureAllocation = "allocation"    // X the middle of a bin of p, Y the bin's mean rollouts
 	FigureSizes      = "group-sizes"   // X size, Y share of groups
 	FigureScreening  = "screening"     // X round of the cut, Y probability
+	FigureSlopes     = "local-slopes"  // X start p0, Y local exponent of the time to a target in u0
+	FigureBounds     = "time-bounds"   // X gain g, Y median of t_g over its lower bound
 	FigureReplay     = "replay"        // X 0, Y eta: one point a table and strategy
 )
 

@@ -1,0 +1,268 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"vigorlab/sim"
+	"vigorlab/sim/stream"
+)
+
+// readGolden reads a golden file of some package's testdata.
+func readGolden(t *testing.T, path string, to any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestExponentsOfFlows compares local exponents to 1/2 with quadrature
+// (sim/train/testdata/slopes.py, six digits).
+func TestExponentsOfFlows(t *testing.T) {
+	var golden struct {
+		Rows []struct {
+			Rate         string
+			P0, Exponent float64
+		}
+	}
+	readGolden(t, "../train/testdata/slopes.json", &golden)
+	flows, err := logitFlows(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]logitFlow{"plain": flows[0], "normalised": flows[1], "group of 8": flows[2]}
+	for _, c := range golden.Rows {
+		got, err := byName[c.Rate].exponent(c.P0, 0.5)
+		if err != nil || !(math.Abs(got-c.Exponent) < 1e-6) {
+			t.Errorf("%s from %v: %v (%v), want %v", c.Rate, c.P0, got, err, c.Exponent)
+		}
+	}
+}
+
+// TestSlopeCurves: times to a target along one trajectory, from many starts,
+// are those of trajectories of their own; and closed forms and flow draw one curve.
+func TestSlopeCurves(t *testing.T) {
+	flows, err := logitFlows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range flows {
+		closed, err := slopeCurve(f, 0.9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.closed = ""
+		flow, err := slopeCurve(f, 0.9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, q := range flow.Points {
+			if want := closed.Points[i]; q.X != want.X || !(math.Abs(q.Y/want.Y-1) < 1e-6) {
+				t.Errorf("%s at %v: %v, want %v", f.name, q.X, q.Y, want.Y)
+			}
+		}
+	}
+}
+
+// TestThird: a curve that is 1/3 throughout holds, one that passes it fails
+// and says where.
+func TestThird(t *testing.T) {
+	flows, err := logitFlows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat := Curve{Points: []Point{{X: 0.01, Y: 0.33}, {X: 0.04, Y: 0.34}}}
+	steep := Curve{Points: []Point{{X: 0.01, Y: 0.33}, {X: 0.04, Y: 0.35}}}
+	if row, err := thirdRow(flows[0], []Curve{flat}); err != nil || row.Verdict != Holds {
+		t.Errorf("a third throughout: %s (%v)", row.Verdict, err)
+	}
+	row, err := thirdRow(flows[0], []Curve{flat, steep})
+	if want := "to 0.9 from 0.33 to 0.35, 1/3 near p0 = 0.02"; err != nil || row.Verdict != Fails || row.Note[len(row.Note)-len(want):] != want {
+		t.Errorf("%s: %q (%v), want the end %q", row.Verdict, row.Note, err, want)
+	}
+}
+
+// TestChord by hand: four times the time at a ratio of v of 1/4 is the
+// exponent 1; errors of 3 % and 4 % are 5 % of ln 4.
+func TestChord(t *testing.T) {
+	low, high := 0.2, 0.5 // v = .16 and .25
+	span := math.Log(.25 / .16)
+	got := chord(low, high, sim.Estimate{Mean: 100 * .25 / .16, SE: 3 * .25 / .16}, sim.Estimate{Mean: 100, SE: 4})
+	if !(math.Abs(got.Mean-1) < 1e-14 && math.Abs(got.SE-0.05/span) < 1e-14) {
+		t.Errorf("%+v, want 1 ± %v", got, 0.05/span)
+	}
+}
+
+// TestSampledWorkersAgree: training runs are the same for any number of
+// workers, differ from each other, and another seed gives others.
+func TestSampledWorkersAgree(t *testing.T) {
+	run := func(workers int, seed uint64) sim.Estimate {
+		e := &env{cfg: &Config{Seed: seed, Workers: workers, Quick: true}, study: "5.sampled"}
+		got, err := e.rolloutsToTarget(context.Background(), 0.1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	one := run(1, 1)
+	if run(3, 1) != one || run(2, 2) == one || !(one.SE > 0) {
+		t.Errorf("%+v, %+v by three workers, %+v of another seed", one, run(3, 1), run(2, 2))
+	}
+}
+
+// TestGradedGolden compares the counterexample with quadrature
+// (testdata/graded.py).
+func TestGradedGolden(t *testing.T) {
+	var golden struct {
+		Rows []struct {
+			Name        string
+			Time, Bound float64
+		}
+	}
+	readGolden(t, "testdata/graded.json", &golden)
+	if len(golden.Rows) != 2 {
+		t.Fatalf("%d rows, want 2", len(golden.Rows))
+	}
+	for i, rewards := range [][]float64{{0, gradedDelta, 1}, {0, 0, 1}} {
+		reached, bound, err := normalisedTime(gradedLine(), rewards, gradedGain)
+		want := golden.Rows[i]
+		if err != nil || !(math.Abs(reached/want.Time-1) < 1e-8 && math.Abs(bound/want.Bound-1) < 1e-12) {
+			t.Errorf("%s: %v and %v (%v), want %v and %v", want.Name, reached, bound, err, want.Time, want.Bound)
+		}
+	}
+}
+
+// flowCases draws n cases of the bounds.
+func flowCases(t *testing.T, n int) []*flowCase {
+	t.Helper()
+	cases := make([]*flowCase, n)
+	for i := range cases {
+		c, err := newFlowCase(i, stream.New(7).With(uint64(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases[i] = c
+	}
+	return cases
+}
+
+// TestFlowTimes: times at the pace of the study are those at a fifth of it, to a
+// fifth of what verdicts allow for.
+func TestFlowTimes(t *testing.T) {
+	coarse, fine := flowCases(t, 60), flowCases(t, 60)
+	compared := 0
+	for i, c := range coarse {
+		c.run(pace)
+		fine[i].run(pace / 5)
+		for x := range c.reached {
+			for k, got := range c.reached[x] {
+				want := fine[i].reached[x][k]
+				if math.IsNaN(got) { // not in so many steps: nothing is compared
+					continue
+				}
+				compared++
+				if !(math.Abs(got/want-1) < flowError/5) {
+					t.Errorf("case %d, %s, KL %v, prompt %d, g = %v: %v, want %v", i, c.policy.Spec(), c.kl, x, boundGains[k], got, want)
+				}
+			}
+		}
+	}
+	if compared < 100 {
+		t.Errorf("%d times compared, want more", compared)
+	}
+}
+
+// TestBoundsBite: a bound of three times Proposition 3, of 30 times our own, of
+// a thousand times Theorem 4 is passed, and said to be.
+func TestBoundsBite(t *testing.T) {
+	cases := flowCases(t, 150)
+	for _, c := range cases {
+		c.run(pace)
+	}
+	factors := map[string]float64{
+		"razin-theorem-4": 1000, "razin-theorem-4-kl": 1000, "razin-proposition-3": 3.5, "razin-proposition-3-kl": 3.5,
+		"own-general": 30, "own-binary": 30, "own-normalised": 30,
+	}
+	for _, b := range timeBoundList {
+		row, _, err := b.hold(cases)
+		if err != nil || row.Verdict != Holds {
+			t.Errorf("%s: %s, %v (%v)", b.id, row.Verdict, *row.Estimate, err)
+		}
+		value := b.value
+		b.value = func(c *flowCase, x int, g float64) (float64, error) {
+			v, err := value(c, x, g)
+			return factors[b.id] * v, err
+		}
+		if row, _, err := b.hold(cases); err != nil || row.Verdict != Fails {
+			t.Errorf("%v times %s: %s, %v (%v)", factors[b.id], b.id, row.Verdict, *row.Estimate, err)
+		}
+	}
+}
+
+// TestFlowCases: the cases cover every policy, coding and flow that bounds are
+// about.
+func TestFlowCases(t *testing.T) {
+	seen := map[string]int{}
+	for _, c := range flowCases(t, 150) {
+		for name, is := range map[string]bool{
+			"tabular": c.tabular, "graded": c.graded, "normalised": c.normalised, "kl": c.kl > 0, "plain, binary": c.kl == 0 && !c.graded && !c.normalised,
+			"long": c.flow(1).Tokens > 2, "many prompts": c.policy.Prompts() > 2, "tabular, plain, graded": c.tabular && c.graded && c.kl == 0,
+		} {
+			if is {
+				seen[name]++
+			}
+		}
+		if c.normalised && (c.policy.Prompts() > 1 || c.graded || c.kl > 0) || !(c.meanVariance() <= 1) {
+			t.Errorf("a normalised case %+v", c)
+		}
+	}
+	for _, name := range []string{"tabular", "graded", "normalised", "kl", "plain, binary", "long", "many prompts", "tabular, plain, graded"} {
+		if seen[name] < 5 {
+			t.Errorf("%d cases that are %s, want more", seen[name], name)
+		}
+	}
+}
+
+// TestJacobian: J is at most 1 for the policies of one token. The scores are
+// the logits' derivatives less their mean under the policy, so that, less their own
+// mean, they are the derivatives of the centred logits, whose spectral norm is at
+// most J, and 1 for tabular policies.
+func TestJacobian(t *testing.T) {
+	for _, c := range flowCases(t, 60) {
+		if c.flow(1).Tokens > 1 {
+			continue
+		}
+		for x := range c.policy.Prompts() {
+			n, dim := len(c.policy.Outcomes(x)), len(c.policy.Parameters())
+			scores := mat.NewDense(n, dim, nil)
+			for k := range n {
+				w := make([]float64, n)
+				for i := range w {
+					w[i] = -1 / float64(n)
+				}
+				w[k]++
+				c.policy.AddScores(scores.RawRowView(k), x, w)
+			}
+			var svd mat.SVD
+			svd.Factorize(scores, mat.SVDNone)
+			norm := svd.Values(nil)[0]
+			want := 1.0
+			if strings.HasPrefix(c.policy.Spec(), "l") {
+				want = math.Sqrt2 / 2 // the logits (z, 0), centred
+			}
+			if !(math.Abs(norm-want) < 1e-12) {
+				t.Errorf("%s: J of prompt %d is %v, want %v", c.policy.Spec(), x, norm, want)
+			}
+		}
+	}
+}
