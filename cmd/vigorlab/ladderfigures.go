@@ -61,6 +61,7 @@ func caption(curves []verify.Curve) string {
 		{verify.ClosedForm, "closed form"},
 		{verify.Truncated, "closed form for bounded variance (truncated)"},
 		{verify.MeanField, "exact mean field, the limit of large batches"},
+		{verify.ExactFlow, "exact flow"},
 		{verify.MonteCarlo, "exact"},
 	} {
 		var strategies, populations []string

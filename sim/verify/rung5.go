@@ -248,7 +248,7 @@ func slopeCurve(f logitFlow, target float64) (Curve, error) {
 
 // slopeStarts returns the p0 of the curves, even in their logarithm.
 func slopeStarts() []float64 {
-	const low, high, points = 1e-5, 0.4, 46
+	const low, high, points = 1e-5, 0.2, 44
 	starts := make([]float64, points)
 	for i := range starts {
 		starts[i] = low * math.Pow(high/low, float64(i)/(points-1))
@@ -276,7 +276,7 @@ func thirdRow(f logitFlow, curves []Curve) (Row, error) {
 		ID: "third-" + f.id, Kind: Claim,
 		Claim:  "training time goes like u0^(-1/3): " + f.name,
 		Method: fmt.Sprintf("local exponents of one logit, %s; the estimate is that at p0 = 10^-3 to 1/2", methodOf(f)),
-		Test:   fmt.Sprintf("exact: within %v of 1/3 at every p0 in [10^-5, 0.4], to every target", exponentWithin),
+		Test:   fmt.Sprintf("exact: within %v of 1/3 at every p0 in [10^-5, 0.2], to every target", exponentWithin),
 		Note:   note,
 	}
 	return bounded(row, got, third, holds), err

@@ -89,7 +89,7 @@ func Ladder(r *verify.Report, reproduce string, figures map[int][]Figure) []byte
 		b.WriteString("This was a quick climb: fewer replicates, wider intervals, the same exact figures.\n")
 	}
 	b.WriteString("Figures are under signed coding: rewards in {-1, +1}, u = 4p(1-p).\n")
-	b.WriteString("Theorems 1 and 2, the speedup of 2.3 (mathematics) and the 7.9 % of frontier prompts that are lost are as stated in the VIGOR paper, arXiv 2607.22002.\n")
+	b.WriteString("Theorems 1 and 2, the speedup of 2.3 (mathematics) and the 7.9 % of frontier prompts that are lost are as stated in the VIGOR paper, arXiv 2607.22002. Theorem 4 and Proposition 3 of Razin et al. 2025 (arXiv 2503.15477) are as stated in notes on it.\n")
 	conclusions(&b, rows)
 	predictions(&b, r)
 	claims, checks := ofKind(rows, verify.Claim), ofKind(rows, verify.Check)
@@ -169,6 +169,36 @@ var meanings = []meaning{
 		"Screening loses more prompts at the frontier than published.",
 	},
 	{
+		"5.exponents.limit", "",
+		"Training time of one logit goes like 1/u0 under policy gradient, and under GRPO once p0 is far below 1/G; with groups without end it goes like u0^(-1/2).",
+		"Training time of one logit does not follow the exponents that theory.md derives.",
+	},
+	{
+		"5.exponents.third", "",
+		"Training time of one logit goes like u0^(-1/3).",
+		"The exponent 1/3 is that of a lower bound, not of training time: the local exponent of one logit is 1/3 nowhere on the way to p = 1/2, and passes it at single starts on the way to targets near 1.",
+	},
+	{
+		"5.exponents.target", "",
+		"The exponent does not depend on the target.",
+		"The exponent depends on the target: the last stretch takes the same time from every start, and hides the start's variance the more the nearer the target is to 1.",
+	},
+	{
+		"5.exponents.easy", "",
+		"Prompts of equal reward variance take equal time.",
+		"Reward variance does not say how far the target is: of two prompts of equal variance the easy one is there much sooner.",
+	},
+	{
+		"5.bounds", "",
+		"No flow of any policy tried is faster than a lower bound on training time says; most are many times slower, so that a ratio of bounds says little about a ratio of times.",
+		"Some flow is faster than a lower bound on training time says.",
+	},
+	{
+		"5.graded", "",
+		"The lower bound for std-normalised gradients holds for graded rewards too.",
+		"The lower bound for std-normalised gradients is one for binary-valued rewards: three graded rewards break it.",
+	},
+	{
 		"7.", ".gain",
 		"On recorded outcomes that can tell, VIGOR finds more reward variance per rollout than fixed groups.",
 		"On some recorded outcomes VIGOR finds less reward variance per rollout than fixed groups.",
@@ -198,7 +228,7 @@ func conclusions(b *bytes.Buffer, rows []verify.Row) {
 	}
 	b.WriteString("\n## What not to conclude\n\n")
 	for _, line := range []string{
-		"That a larger eta trains faster by any known factor. The published exponent 1/3 is a ratio of two lower bounds; until training runs decide (rungs 5 and 6), read every speedup under all three exponents, beside its cap.",
+		"That a larger eta trains faster by any known factor. The published exponent 1/3 is that of a lower bound, and no exponent is right everywhere (rung 5); until training runs of whole populations decide (rung 6), read every speedup under all three exponents, beside its cap.",
 		"That a small reward variance means a small gradient under every estimator, or a large one a large gradient: the bounds of rung 1 are ceilings, and their tightness is a distribution.",
 		"That the figures of perfect selection are those of the algorithm, which sees a few rewards and never the true variance (rung 4).",
 		"That a synthetic population is your prompts. Replay your own recorded outcomes (rung 7) before spending on a schedule.",
