@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -206,6 +207,29 @@ func TestBoundsBite(t *testing.T) {
 		if row, _, err := b.hold(cases); err != nil || row.Verdict != Fails {
 			t.Errorf("%v times %s: %s, %v (%v)", factors[b.id], b.id, row.Verdict, *row.Estimate, err)
 		}
+	}
+}
+
+// TestBoundsWorkersAgree: the flows of random policies are the same for any
+// number of workers, and another seed gives others.
+func TestBoundsWorkersAgree(t *testing.T) {
+	run := func(workers int, seed uint64) (Row, Curve) {
+		e := &env{cfg: &Config{Seed: seed, Workers: workers}, study: "5.bounds"}
+		cases, err := e.flowCases(context.Background(), 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, curve, err := timeBoundList[0].hold(cases)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row, curve
+	}
+	row, curve := run(1, 1)
+	again, curveAgain := run(3, 1)
+	other, _ := run(2, 2)
+	if !reflect.DeepEqual(again, row) || !reflect.DeepEqual(curveAgain, curve) || *other.Estimate == *row.Estimate {
+		t.Errorf("%v by one worker, %v by three, %v of another seed", *row.Estimate, *again.Estimate, *other.Estimate)
 	}
 }
 

@@ -21,40 +21,48 @@ import (
 // reward of a prompt has risen by g (theory.md, section 4.1). All hold for the
 // flow of the mean over prompts.
 type timeBound struct {
-	id, formula string
-	applies     func(c *flowCase) bool
-	value       func(c *flowCase, x int, gain float64) (float64, error)
+	id, name string
+	formula  string
+	applies  func(c *flowCase) bool
+	value    func(c *flowCase, x int, gain float64) (float64, error)
 }
 
 var timeBoundList = []timeBound{
 	{
-		"razin-theorem-4", "min{1-exp(-g/9), 1-exp(-7/(3 λ))}/(8 L² J²) (E Var)^(-1/3), λ = 0 (Razin et al. 2025, Theorem 4)",
+		"razin-theorem-4", "Theorem 4",
+		"min{1-exp(-g/9), 1-exp(-7/(3 λ))}/(8 L² J²) (E Var)^(-1/3), λ = 0 (Razin et al. 2025, Theorem 4)",
 		func(c *flowCase) bool { return c.kl == 0 && !c.normalised }, razinTime,
 	},
 	{
-		"razin-theorem-4-kl", "min{1-exp(-g/9), 1-exp(-7/(3 λ))}/(8 L² J²) (E Var)^(-1/3), λ > 0 (Razin et al. 2025, Theorem 4)",
+		"razin-theorem-4-kl", "Theorem 4, λ > 0",
+		"min{1-exp(-g/9), 1-exp(-7/(3 λ))}/(8 L² J²) (E Var)^(-1/3), λ > 0 (Razin et al. 2025, Theorem 4)",
 		func(c *flowCase) bool { return c.kl > 0 }, razinTime,
 	},
 	{
-		"razin-proposition-3", "2|S|(1-exp(-g/2)) Var_x^(-1/2), tabular, λ = 0 (Razin et al. 2025, Proposition 3)",
+		"razin-proposition-3", "Proposition 3",
+		"2|S|(1-exp(-g/2)) Var_x^(-1/2), tabular, λ = 0 (Razin et al. 2025, Proposition 3)",
 		func(c *flowCase) bool { return c.tabular && c.kl == 0 && !c.normalised }, tabularTime,
 	},
 	{
-		"razin-proposition-3-kl", "2|S|(1-exp(-g/2)) Var_x^(-1/2), tabular, λ > 0 (Razin et al. 2025, Proposition 3)",
+		"razin-proposition-3-kl", "Proposition 3, λ > 0",
+		"2|S|(1-exp(-g/2)) Var_x^(-1/2), tabular, λ > 0 (Razin et al. 2025, Proposition 3)",
 		func(c *flowCase) bool { return c.tabular && c.kl > 0 }, tabularTime,
 	},
 	{
-		"own-general", "(1-exp(-g/2))/(2 L² J²) (E Var)^(-1/2), λ = 0",
+		"own-general", "own, any rewards",
+		"(1-exp(-g/2))/(2 L² J²) (E Var)^(-1/2), λ = 0",
 		func(c *flowCase) bool { return c.kl == 0 && !c.normalised },
 		func(c *flowCase, _ int, g float64) (float64, error) { return c.flow(g).TimeGeneral(c.meanVariance()) },
 	},
 	{
-		"own-binary", "(1-exp(-g))/(4 L² J²) (E Var)^(-1), binary-valued rewards, λ = 0",
+		"own-binary", "own, binary-valued",
+		"(1-exp(-g))/(4 L² J²) (E Var)^(-1), binary-valued rewards, λ = 0",
 		func(c *flowCase) bool { return c.kl == 0 && !c.normalised && !c.graded },
 		func(c *flowCase, _ int, g float64) (float64, error) { return c.flow(g).TimeBinary(c.meanVariance()) },
 	},
 	{
-		"own-normalised", "(1-exp(-g/2))/(2 L² J²) Var^(-1/2), std-normalised flow of one prompt, binary-valued rewards",
+		"own-normalised", "own, normalised",
+		"(1-exp(-g/2))/(2 L² J²) Var^(-1/2), std-normalised flow of one prompt, binary-valued rewards",
 		func(c *flowCase) bool { return c.normalised },
 		func(c *flowCase, x int, g float64) (float64, error) { return c.flow(g).TimeNormalised(c.variance[x]) },
 	},
@@ -221,10 +229,28 @@ func (c *flowCase) note(m *march) (done bool) {
 
 // timeBounds holds the bounds on training time to random policies.
 func timeBounds(ctx context.Context, e *env) (*Section, error) {
-	cases := make([]*flowCase, 3000)
+	n := 3000
 	if e.cfg.Quick {
-		cases = cases[:450]
+		n = 450
 	}
+	cases, err := e.flowCases(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	s := &Section{}
+	for _, b := range timeBoundList {
+		row, curve, err := b.hold(cases)
+		if err != nil {
+			return nil, err
+		}
+		s.Rows, s.Curves = append(s.Rows, row), append(s.Curves, curve)
+	}
+	return s, nil
+}
+
+// flowCases returns n random cases and how long their flows take.
+func (e *env) flowCases(ctx context.Context, n int) ([]*flowCase, error) {
+	cases := make([]*flowCase, n)
 	key := stream.New(e.cfg.Seed).Named(e.study)
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(e.cfg.Workers)
@@ -239,25 +265,14 @@ func timeBounds(ctx context.Context, e *env) (*Section, error) {
 			return nil
 		})
 	}
-	if err := work.Wait(); err != nil {
-		return nil, err
-	}
-	s := &Section{}
-	for _, b := range timeBoundList {
-		row, curve, err := b.hold(cases)
-		if err != nil {
-			return nil, err
-		}
-		s.Rows, s.Curves = append(s.Rows, row), append(s.Curves, curve)
-	}
-	return s, nil
+	return cases, work.Wait()
 }
 
 // hold compares every time with the bound.
 func (b timeBound) hold(cases []*flowCase) (Row, Curve, error) {
 	curve := Curve{
-		Figure: FigureBounds, Family: b.id, Kind: MonteCarlo,
-		Setting: Setting{Population: "random policies", Strategy: b.formula},
+		Figure: FigureBounds, Family: b.name, Kind: MonteCarlo,
+		Setting: Setting{Population: "random policies", Strategy: "exact flows"},
 	}
 	var all []float64
 	used, short := 0, 0
