@@ -3,16 +3,19 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"vigorlab/sim"
 	"vigorlab/sim/stream"
+	"vigorlab/sim/train"
 )
 
 // readGolden reads a golden file of some package's testdata.
@@ -143,6 +146,103 @@ func TestGradedGolden(t *testing.T) {
 	}
 }
 
+// handCase is a tabular policy of two prompts and two answers, p = .2 and .5, so
+// that Var is .64 and 1, and their mean .82.
+func handCase(t *testing.T, kl float64) *flowCase {
+	t.Helper()
+	l, err := rewarding("point:p=0.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := train.NewPolicy("softmax:answers=2", l, 2, stream.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Parameters()[2] = p.Parameters()[3]
+	c := &flowCase{policy: p, tabular: true, kl: kl}
+	c.draw(stream.Rand(stream.New(1)))
+	return c
+}
+
+// TestBoundsByHand: for g = .5 and the first prompt of handCase.
+func TestBoundsByHand(t *testing.T) {
+	want := map[string]float64{
+		"razin-theorem-4":        -math.Expm1(-.5/9) / 8 * math.Pow(.82, -1./3),
+		"razin-theorem-4-kl":     -math.Expm1(-7./300) / 8 * math.Pow(.82, -1./3),
+		"razin-proposition-3":    4 * -math.Expm1(-.25) / .8,
+		"razin-proposition-3-kl": 4 * -math.Expm1(-.25) / .8,
+		"own-general":            -math.Expm1(-.25) / 2 / math.Sqrt(.82),
+		"own-binary":             -math.Expm1(-.5) / 4 / .82,
+		"own-normalised":         -math.Expm1(-.25) / 2 / .8,
+	}
+	for _, b := range timeBoundList {
+		kl := 0.0
+		if strings.HasSuffix(b.id, "-kl") {
+			kl = 100
+		}
+		c := handCase(t, kl)
+		got, err := b.value(c, 0, 0.5)
+		if err != nil || !(math.Abs(got/want[b.id]-1) < 1e-12) {
+			t.Errorf("%s: %v (%v), want %v", b.id, got, err, want[b.id])
+		}
+		if c.normalised = b.id == "own-normalised"; !b.applies(c) {
+			t.Errorf("%s does not apply", b.id)
+		}
+	}
+}
+
+// TestBoundsApply: which bounds are about which flows.
+func TestBoundsApply(t *testing.T) {
+	for _, c := range []struct {
+		flow flowCase
+		want string
+	}{
+		{flowCase{}, "razin-theorem-4 own-general own-binary"},
+		{flowCase{tabular: true}, "razin-theorem-4 razin-proposition-3 own-general own-binary"},
+		{flowCase{graded: true}, "razin-theorem-4 own-general"},
+		{flowCase{kl: 1, tabular: true}, "razin-theorem-4-kl razin-proposition-3-kl"},
+		{flowCase{normalised: true, tabular: true}, "own-normalised"},
+	} {
+		var got []string
+		for _, b := range timeBoundList {
+			if b.applies(&c.flow) {
+				got = append(got, b.id)
+			}
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.flow, got, c.want)
+		}
+	}
+}
+
+// TestKLHoldsBack: with KL of weight 10 the reward cannot rise by .5, since KL
+// would cost more than it brings; without, it does.
+func TestKLHoldsBack(t *testing.T) {
+	free, held := handCase(t, 0), handCase(t, 10)
+	free.run(pace)
+	held.run(pace)
+	if !(free.reached[0][2] > 0 && held.reached[0][0] > 0) || !math.IsNaN(held.reached[0][2]) {
+		t.Errorf("without KL %v, with %v", free.reached[0], held.reached[0])
+	}
+}
+
+// TestLine: the scores of a line are the derivatives of its log probabilities,
+// by central differences, for weights of any sum.
+func TestLine(t *testing.T) {
+	const h = 1e-5
+	l, w := gradedLine(), []float64{0.3, -1.2, 2}
+	l.theta[0] = 20
+	grad := []float64{0}
+	l.AddScores(grad, 0, w)
+	value := func(theta float64) float64 {
+		l.theta[0] = theta
+		return floats.Dot(w, l.LogProbs(nil, 0))
+	}
+	if want := (value(20+h) - value(20-h)) / (2 * h); !(math.Abs(grad[0]-want) < 1e-9) {
+		t.Errorf("score %v, want %v", grad[0], want)
+	}
+}
+
 // flowCases draws n cases of the bounds.
 func flowCases(t *testing.T, n int) []*flowCase {
 	t.Helper()
@@ -245,6 +345,9 @@ func TestFlowCases(t *testing.T) {
 			if is {
 				seen[name]++
 			}
+		}
+		if _, after, ok := strings.Cut(c.policy.Spec(), "tokens="); ok && after[:1] != fmt.Sprint(c.flow(1).Tokens) {
+			t.Errorf("%s: L = %v", c.policy.Spec(), c.flow(1).Tokens)
 		}
 		if c.normalised && (c.policy.Prompts() > 1 || c.graded || c.kl > 0) || !(c.meanVariance() <= 1) {
 			t.Errorf("a normalised case %+v", c)
