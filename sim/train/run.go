@@ -34,6 +34,8 @@ type Config struct {
 
 	// Step, where not nil, hears of every step, and of step 0, the start.
 	Step func(Point)
+	// Recorder, where not nil, keeps the curve of the run.
+	Recorder *Recorder
 }
 
 // DefaultConfig returns batches of 64 groups, GRPO by rollout, SGD at rate 1, a
@@ -185,6 +187,9 @@ func (r *run) look() error {
 	if r.policy.HeldOut() > 0 && math.IsNaN(r.point.HeldOut) {
 		return &DivergenceError{r.point.Step, "mean success of the held-out prompts", r.point.HeldOut}
 	}
+	if r.cfg.Recorder != nil {
+		r.cfg.Recorder.look(r.point, n)
+	}
 	if r.cfg.Step != nil {
 		r.cfg.Step(r.point)
 	}
@@ -211,6 +216,9 @@ func (r *run) step(ctx context.Context) error {
 	l.Rounds += spent.Rounds
 	if err := r.collect(); err != nil {
 		return err
+	}
+	if r.cfg.Recorder != nil {
+		r.cfg.Recorder.step(r.point.Step, r.source, r.groups)
 	}
 	step := &Step{Number: r.point.Step, Groups: r.groups, Old: r.source.LogProbs, Price: 1, Key: r.key.With(uint64(r.point.Step)).Named("system"), point: &r.point}
 	if err := r.system.Learn(step); err != nil {

@@ -1,0 +1,121 @@
+package trial
+
+import "vigorlab/sim"
+
+// A Figure is an estimate with a confidence interval; an end, or the estimate,
+// that the data do not determine is nil, and Reason says why.
+type Figure struct {
+	Estimate, Low, High *float64
+	Reason              string
+}
+
+// A Result is what a trial found. Its figures are worked out from the records
+// alone.
+type Result struct {
+	Target      float64
+	HeldOut     bool      // the target is one of the held-out prompts
+	Levels      []float64 // Config.Levels, then the target
+	Rates       []float64
+	ChooseSeeds int // 0 where there was nothing to choose
+	Seeds       int
+	Level       float64 // of all intervals
+	Common      int     // the place of the common rate in Rates
+	Arms        []ArmResult
+}
+
+// An ArmResult is what a trial found of one arm.
+type ArmResult struct {
+	Strategy, Estimator, Aggregate, System, Optimizer string // normalised specs, the optimizer's without its rate
+
+	Grid []RateResult // by rate, on the seeds that chose; nil where there was nothing to choose
+	Best int          // the place of the arm's own best rate in Rates
+	// Edge says that the best rate is at an end of the grid, "lowest" or
+	// "highest", so that a better one may lie beyond; "" elsewhere.
+	Edge string
+
+	Common *Report // at the common rate
+	Own    *Report // at the arm's own best rate: the same report where the rates are
+}
+
+// A RateResult is what an arm did at one rate on the seeds that chose. The best
+// rate is the one of the smallest median; among those that tie or have none, the
+// one that reached the target on more seeds, then the one of the highest success
+// at the end, then the smallest. A rate at which a run diverged is chosen only
+// where all did.
+type RateResult struct {
+	Rate     float64
+	Median   Figure  // of rollouts to target
+	Reached  int     // seeds
+	Success  float64 // at the end, mean over seeds
+	Diverged []Diverged
+}
+
+// A Report is what an arm did at one rate on the seeds that report.
+type Report struct {
+	Rate     float64
+	Levels   []LevelResult // by level, the target last
+	Diverged []Diverged
+	Curve    []CurveStep
+	Probes   []ProbeResult // by quarter of the way to the target; nil without probes
+}
+
+// A LevelResult is what it took to reach one level.
+type LevelResult struct {
+	Level   float64
+	Reached int // of the seeds
+	Seeds   int
+	// Kaplan-Meier medians over seeds, with the interval of Brookmeyer and
+	// Crowley. Tokens is nil where every rollout is one token, Cost where it is
+	// the rollouts.
+	Rollouts, Steps Figure
+	Tokens, Cost    *Figure
+	// What the reference spent over what the arm spent, at the arm's common or
+	// own rate and at the reference's best: above 1 the arm saves. See Ratio.
+	Ratio                 Ratio
+	TokenRatio, CostRatio *Ratio
+}
+
+// A Ratio compares an arm with the reference, paired by seed: Figure estimates
+// exp of the mean or of the median of log(reference/arm), as Statistic says, with
+// a bootstrap interval over seeds.
+type Ratio struct {
+	Figure
+	Statistic string // StatisticMean | StatisticMedian
+}
+
+// What a Ratio estimates.
+const (
+	StatisticMean   = "geometric mean" // where both reached the level on every seed
+	StatisticMedian = "median"         // where some did not: of what is known of the ratios
+)
+
+// A CurveStep is a training curve at one step, over seeds.
+type CurveStep struct {
+	Step   int
+	Series []Series
+}
+
+// A Series is one figure of a curve over seeds: its mean with standard error and
+// the band of its 10 % and 90 % quantiles.
+type Series struct {
+	Name string
+	sim.Estimate
+	Low, High float64
+	Seeds     int // those that have the figure: others trained on nothing in the interval
+}
+
+// A ProbeResult judges the gradient estimate of an arm at a quarter of the way from
+// the start to the target, over the seeds that came so far (see train.Probe).
+// The gradients of all seeds, one below the other, count as one vector.
+type ProbeResult struct {
+	Quarter  int // 0 for the start
+	Seeds    int
+	Success  float64 // mean
+	Rollouts float64 // generated a step, mean
+	// SNR is the squared norm of the mean gradient over the variance of one
+	// step's, summed over parameters.
+	SNR sim.Estimate
+	// Bias is 1 less the cosine of the mean gradient to the exact gradient of
+	// groups without end, every prompt alike; Length is its length over that one's.
+	Bias, Length sim.Estimate
+}
