@@ -81,7 +81,7 @@ func Bootstrap(ctx context.Context, cfg Config, b BootstrapConfig, newSource New
 		values[k] = make([][]float64, len(r.Strategies[k].Named()))
 	}
 	done := 0
-	return inOrder(ctx, cfg.Workers, b.Resamples,
+	return InOrder(ctx, cfg.Workers, b.Resamples,
 		func() (func(context.Context, int) (*Result, error), error) {
 			w, err := newWorker(&cfg, newSource, strategies)
 			if err != nil {
@@ -102,7 +102,7 @@ func Bootstrap(ctx context.Context, cfg Config, b BootstrapConfig, newSource New
 				return t.result(), nil
 			}, nil
 		},
-		func(_ int, sample *Result) {
+		func(_ int, sample *Result) error {
 			for k := range values {
 				for f, figure := range sample.Strategies[k].Named() {
 					if figure.Estimate.Reason == "" {
@@ -116,6 +116,7 @@ func Bootstrap(ctx context.Context, cfg Config, b BootstrapConfig, newSource New
 			if cfg.Progress != nil {
 				cfg.Progress(done, b.Resamples)
 			}
+			return nil
 		})
 }
 

@@ -78,7 +78,7 @@ func Run(ctx context.Context, cfg Config, newSource NewSource, strategies []NewS
 	var total *tally
 	blocks := blocksOf(cfg.Replicates)
 	done := 0
-	err := inOrder(ctx, cfg.Workers, blocks.count(),
+	err := InOrder(ctx, cfg.Workers, blocks.count(),
 		func() (func(ctx context.Context, i int) (*tally, error), error) {
 			w, err := newWorker(&cfg, newSource, strategies)
 			if err != nil {
@@ -89,7 +89,7 @@ func Run(ctx context.Context, cfg Config, newSource NewSource, strategies []NewS
 				return w.block(ctx, first, n)
 			}, nil
 		},
-		func(i int, t *tally) {
+		func(i int, t *tally) error {
 			if total == nil {
 				total = t
 			} else {
@@ -101,6 +101,7 @@ func Run(ctx context.Context, cfg Config, newSource NewSource, strategies []NewS
 			if cfg.Progress != nil {
 				cfg.Progress(done, cfg.Replicates)
 			}
+			return nil
 		})
 	if err != nil {
 		return nil, err
@@ -130,10 +131,11 @@ func (b blocks) at(i int) (first, n int) {
 	return first, min(b.size, b.replicates-first)
 }
 
-// inOrder runs n jobs on the given number of workers and hands their results
-// to collect in the order of the jobs. A bounded number of results waits, so
-// that memory does not grow with n.
-func inOrder[T any](ctx context.Context, workers, n int, newWork func() (func(context.Context, int) (T, error), error), collect func(int, T)) error {
+// InOrder runs n jobs on the given number of workers and hands their results
+// to collect in the order of the jobs, from one goroutine, whose error ends it. A
+// bounded number of results waits, so that memory does not grow with n. Packages
+// above keep their own records in this order.
+func InOrder[T any](ctx context.Context, workers, n int, newWork func() (func(context.Context, int) (T, error), error), collect func(int, T) error) error {
 	type result struct {
 		i     int
 		value T
@@ -191,7 +193,9 @@ func inOrder[T any](ctx context.Context, workers, n int, newWork func() (func(co
 			}
 			for value, ok := early[next]; ok; value, ok = early[next] {
 				delete(early, next)
-				collect(next, value)
+				if err := collect(next, value); err != nil {
+					return err
+				}
 				<-waiting
 				next++
 			}

@@ -93,7 +93,7 @@ func perfectTotals(ctx context.Context, cfg Config, law distributions.VarianceLa
 		return t
 	}
 	total, done := newTotals(), 0
-	err := inOrder(ctx, cfg.Workers, blocks.count(),
+	err := InOrder(ctx, cfg.Workers, blocks.count(),
 		func() (func(context.Context, int) ([]*moments, error), error) {
 			u, above := make([]float64, batch), make([]float64, batch+1)
 			return func(ctx context.Context, i int) ([]*moments, error) {
@@ -109,7 +109,7 @@ func perfectTotals(ctx context.Context, cfg Config, law distributions.VarianceLa
 				return t, nil
 			}, nil
 		},
-		func(i int, t []*moments) {
+		func(i int, t []*moments) error {
 			for k := range t {
 				total[k].merge(t[k])
 			}
@@ -118,6 +118,7 @@ func perfectTotals(ctx context.Context, cfg Config, law distributions.VarianceLa
 			if cfg.Progress != nil {
 				cfg.Progress(done, cfg.Replicates)
 			}
+			return nil
 		})
 	return total, err
 }

@@ -104,7 +104,7 @@ func RunSteps(ctx context.Context, cfg StepsConfig, newSet NewPromptSet, strateg
 	}
 	var total *stepsTally
 	done := 0
-	err := inOrder(ctx, cfg.Workers, cfg.Replicates,
+	err := InOrder(ctx, cfg.Workers, cfg.Replicates,
 		func() (func(context.Context, int) (*stepsTally, error), error) {
 			w, err := newStepsWorker(&cfg, newSet, strategies)
 			if err != nil {
@@ -112,7 +112,7 @@ func RunSteps(ctx context.Context, cfg StepsConfig, newSet NewPromptSet, strateg
 			}
 			return w.replicate, nil
 		},
-		func(_ int, t *stepsTally) {
+		func(_ int, t *stepsTally) error {
 			if total == nil {
 				total = t
 			} else {
@@ -122,6 +122,7 @@ func RunSteps(ctx context.Context, cfg StepsConfig, newSet NewPromptSet, strateg
 			if cfg.Progress != nil {
 				cfg.Progress(done, cfg.Replicates)
 			}
+			return nil
 		})
 	if err != nil {
 		return nil, err

@@ -130,16 +130,16 @@ func (r *Recorder) halve() {
 	kept := r.points[:1]
 	for i := 2; i < len(r.points); i += 2 {
 		p := r.points[i]
-		p.add(&r.points[i-1])
+		p.Add(&r.points[i-1])
 		kept = append(kept, p)
 	}
-	r.since.add(&r.points[len(r.points)-1]) // an odd one, now inside an interval
+	r.since.Add(&r.points[len(r.points)-1]) // an odd one, now inside an interval
 	r.points = kept
 	r.interval *= 2
 }
 
-// add takes in what happened in the interval of an earlier point.
-func (c *CurvePoint) add(o *CurvePoint) {
+// Add takes in what happened in the interval before the point's own.
+func (c *CurvePoint) Add(o *CurvePoint) {
 	c.Groups += o.Groups
 	c.EqualGroups += o.EqualGroups
 	c.Rollouts += o.Rollouts

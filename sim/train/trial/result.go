@@ -61,18 +61,21 @@ type Report struct {
 
 // A LevelResult is what it took to reach one level.
 type LevelResult struct {
-	Level   float64
-	Reached int // of the seeds
-	Seeds   int
-	// Kaplan-Meier medians over seeds, with the interval of Brookmeyer and
-	// Crowley. Tokens is nil where every rollout is one token, Cost where it is
-	// the rollouts.
-	Rollouts, Steps Figure
-	Tokens, Cost    *Figure
-	// What the reference spent over what the arm spent, at the arm's common or
-	// own rate and at the reference's best: above 1 the arm saves. See Ratio.
-	Ratio                 Ratio
-	TokenRatio, CostRatio *Ratio
+	Level    float64
+	Reached  int // of the seeds
+	Seeds    int
+	Steps    Figure // median
+	Rollouts Measure
+	Tokens   *Measure // nil where every rollout is one token
+	Cost     *Measure // nil where every rollout costs as much as one of the full policy
+}
+
+// A Measure is what it took in one unit. Median is the Kaplan-Meier median over
+// seeds (see Median). Ratio is what the reference spent, at its best rate, over
+// what the arm spent, paired by seed: above 1 the arm saves (see Compare).
+type Measure struct {
+	Median Figure
+	Ratio  Ratio
 }
 
 // A Ratio compares an arm with the reference, paired by seed: Figure estimates

@@ -1,0 +1,94 @@
+package trial
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"vigorlab/sim/stream"
+)
+
+func at(times ...float64) []Duration {
+	var d []Duration
+	for _, t := range times { // a negative time is censored
+		d = append(d, Duration{math.Abs(t), t >= 0})
+	}
+	return d
+}
+
+// TestCompareByHand: the geometric mean where every pair is known; the median
+// where the unknown ones do not matter to it; the reason elsewhere.
+func TestCompareByHand(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		name           string
+		reference, arm []Duration
+		want           float64 // NaN for none
+		statistic      string
+		reason         string
+	}{
+		{"all known", at(2, 8, 4), at(1, 1, 4), math.Cbrt(16), StatisticMean, ""},
+		{"reference censored above the median", at(2, -8, 4), at(1, 1, 4), 2, StatisticMedian, ""},
+		{"arm censored below the median", at(2, 8, 4), at(1, 1, -4), 2, StatisticMedian, ""},
+		{"reference censored below the median", at(2, 8, -4), at(1, 1, 4), math.NaN(), StatisticMedian, "the median lies in [2, 8]"},
+		{"both censored", at(2, 8, -4), at(1, 1, -4), math.NaN(), StatisticMedian, "the median lies in [2, 8]"},
+		{"reference never", at(-8, -8, -8), at(1, 2, 4), math.NaN(), StatisticMedian, "by the reference in 3 of 3 runs, by the arm in 0; the median is at least 4"},
+		{"arm never", at(1, 2, 4), at(-8, -8, -8), math.NaN(), StatisticMedian, "by the arm in 3; the median is at most 0.25"},
+		{"neither", at(-8, -8, -8), at(-8, -8, -8), math.NaN(), StatisticMedian, "never reached"},
+		{"reference diverged", at(2, -inf, 4), at(1, 1, 4), 2, StatisticMedian, ""},
+		{"reference always diverged", at(-inf, -inf, -inf), at(1, 1, 4), math.NaN(), StatisticMedian, "beyond any bound"},
+		{"arm always diverged", at(1, 1, 4), at(-inf, -inf, -inf), math.NaN(), StatisticMedian, "the median is 0"},
+		{"both diverged", at(-inf, -inf, -inf), at(-inf, -inf, -inf), math.NaN(), StatisticMedian, "never reached"},
+		{"even, middle known", at(1, 2, 8, -64), at(1, 1, 1, 1), 4, StatisticMedian, ""},
+		{"at the start", at(0, 2, 8), at(0, 1, 1), math.NaN(), StatisticMean, "reached at the start in 1 of 3 runs"},
+		{"a single seed", at(6), at(2), 3, StatisticMean, "a single seed has no interval"},
+		{"a single seed, never", at(-6), at(2), math.NaN(), StatisticMedian, "at least 3; a single seed"},
+	} {
+		r := Compare(c.reference, c.arm, 200, 0.95, stream.New(1))
+		if r.Statistic != c.statistic || (r.Estimate == nil) != math.IsNaN(c.want) {
+			t.Errorf("%s: %v %s %q, want %v %s", c.name, orInf(r.Estimate), r.Statistic, r.Reason, c.want, c.statistic)
+			continue
+		}
+		if r.Estimate != nil && !(math.Abs(*r.Estimate-c.want) < 1e-12) {
+			t.Errorf("%s: %v, want %v", c.name, *r.Estimate, c.want)
+		}
+		if !strings.Contains(r.Reason, c.reason) || (r.Low == nil || r.High == nil) != (r.Reason != "") {
+			t.Errorf("%s: reason %q with ends %v and %v, want %q", c.name, r.Reason, orInf(r.Low), orInf(r.High), c.reason)
+		}
+	}
+}
+
+// TestCompareCoverage measures how often the interval leaves the true ratio out:
+// for equal arms that is the false-alarm rate.
+func TestCompareCoverage(t *testing.T) {
+	const trials, resamples = 4000, 300
+	for _, c := range []struct {
+		name   string
+		pairs  int
+		censor float64 // log time at which both are censored
+		most   float64
+	}{
+		{"4 pairs", 4, math.Inf(1), 0.2},
+		{"8 pairs", 8, math.Inf(1), 0.2},
+		{"16 pairs", 16, math.Inf(1), 0.2},
+		{"16 pairs, a quarter censored", 16, 1, 0.2},
+	} {
+		r := rand.New(rand.NewPCG(20260101, uint64(c.pairs)))
+		out := 0
+		for range trials {
+			var a, b []Duration
+			for range c.pairs {
+				common := r.NormFloat64()
+				x, y := common+r.NormFloat64(), common+r.NormFloat64()
+				a = append(a, Duration{math.Exp(min(x, c.censor)), x < c.censor})
+				b = append(b, Duration{math.Exp(min(y, c.censor)), y < c.censor})
+			}
+			f := Compare(a, b, resamples, 0.95, stream.Key(r.Uint64()))
+			if f.Low != nil && *f.Low > 1 || f.High != nil && *f.High < 1 {
+				out++
+			}
+		}
+		t.Logf("%s: %d of %d", c.name, out, trials)
+	}
+}
