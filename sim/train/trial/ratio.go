@@ -27,8 +27,10 @@ import (
 //	Phi(-sqrt(m/(m-1)) t), t the (1+level)/2 quantile of Student's law, m-1 degrees
 //
 // (Hesterberg, What Teachers Should Know about the Bootstrap, 2015, section 4.4.1).
-// Where that is less than the resamples can tell, from about 6 pairs down, the
-// interval is too narrow. A single pair has none.
+// Of 10,000 samples of normal logarithms without an effect the 95 % interval of
+// 2,000 resamples left 0 out in 5.1 % for 16 pairs, 5.8 % for 8 and 12 % for 4, too
+// few for any bootstrap; for 16 pairs censored to a quarter in .9 %. A single pair
+// has no interval.
 func Compare(reference, arm []Duration, resamples int, level float64, key stream.Key) Ratio {
 	n := len(arm)
 	low, high := make([]float64, n), make([]float64, n)
@@ -128,15 +130,21 @@ func join(a, b string) string {
 // resample returns the statistic of the lower and of the upper bounds, sorted, in
 // samples of the pairs drawn with replacement.
 func resample(low, high []float64, statistic func([]float64) float64, resamples int, r *rand.Rand) (lows, highs []float64) {
-	l, h := make([]float64, len(low)), make([]float64, len(low))
+	l, h, known := make([]float64, len(low)), make([]float64, len(low)), slices.Equal(low, high)
 	for range resamples {
 		for k := range l {
 			i := r.IntN(len(low))
 			l[k], h[k] = low[i], high[i]
 		}
-		lows, highs = append(lows, statistic(l)), append(highs, statistic(h))
+		lows = append(lows, statistic(l))
+		if !known {
+			highs = append(highs, statistic(h))
+		}
 	}
 	slices.Sort(lows)
+	if known {
+		return lows, lows
+	}
 	slices.Sort(highs)
 	return lows, highs
 }

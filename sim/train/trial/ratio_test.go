@@ -60,19 +60,23 @@ func TestCompareByHand(t *testing.T) {
 }
 
 // TestCompareCoverage measures how often the interval leaves the true ratio out:
-// for equal arms that is the false-alarm rate.
+// for equal arms that is the false-alarm rate. Over 10,000 samples it was 5.8 % with
+// 8 pairs, 5.1 % with 16 and .9 % with a quarter of 16 censored, with 2,000
+// resamples; 1,000 resamples add less than .5 %. Of 2,000 samples each bound is
+// passed with probability 3e-7 at 6.2 %, 5.6 % and 1.5 %. Percentiles that are not
+// widened leave it out in 12 %, 9.3 % and 1.9 %: 12 % passes the first bound but
+// for a probability of 1.5e-5.
 func TestCompareCoverage(t *testing.T) {
-	const trials, resamples = 4000, 300
+	const trials, resamples = 2000, 1000
 	for _, c := range []struct {
 		name   string
 		pairs  int
 		censor float64 // log time at which both are censored
-		most   float64
+		most   int
 	}{
-		{"4 pairs", 4, math.Inf(1), 0.2},
-		{"8 pairs", 8, math.Inf(1), 0.2},
-		{"16 pairs", 16, math.Inf(1), 0.2},
-		{"16 pairs, a quarter censored", 16, 1, 0.2},
+		{"8 pairs", 8, math.Inf(1), 181},
+		{"16 pairs", 16, math.Inf(1), 167},
+		{"16 pairs, a quarter censored", 16, 1, 61},
 	} {
 		r := rand.New(rand.NewPCG(20260101, uint64(c.pairs)))
 		out := 0
@@ -90,5 +94,8 @@ func TestCompareCoverage(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d", c.name, out, trials)
+		if out > c.most {
+			t.Errorf("%s: %d of %d intervals miss, want at most %d", c.name, out, trials, c.most)
+		}
 	}
 }
