@@ -431,9 +431,16 @@ func TestMemoryIsLinear(t *testing.T) {
 // set, drawn, turned into advantages and a gradient, taken as a step of SGD, and
 // the mean success read. The rate is too small to move the mix of groups.
 func BenchmarkLogit(b *testing.B) {
-	for _, prompts := range []int{1000, 100_000} {
-		b.Run(fmt.Sprint(prompts), func(b *testing.B) {
-			cfg := DefaultConfig()
+	for _, c := range []struct {
+		name     string
+		prompts  int
+		recorded bool
+	}{{"1000", 1000, false}, {"100000", 100_000, false}, {"100000 recorded", 100_000, true}} {
+		b.Run(c.name, func(b *testing.B) {
+			prompts, cfg := c.prompts, DefaultConfig()
+			if c.recorded {
+				cfg.Recorder = NewRecorder(128)
+			}
 			cfg.Batch, cfg.Target, cfg.MaxRollouts, cfg.MaxSteps = prompts, 1, math.MaxInt, b.N
 			cfg.Optimizer = "sgd:lr=1e-6"
 			p := policy(b, "logit", population, prompts)
