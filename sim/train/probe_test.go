@@ -218,6 +218,42 @@ func TestPull(t *testing.T) {
 	}
 }
 
+// TestProbeKL: the KL of a probe is to the start of the run. TRL gives a group of one
+// no advantage, so that the gradient of such groups is the KL's alone, and a batch
+// of all prompts makes it the same in every step.
+func TestProbeKL(t *testing.T) {
+	cfg := smallConfig()
+	cfg.Batch, cfg.Objective.KL, cfg.Objective.Estimator = 32, 0.3, estimator(t, "trl:advantage=grpo")
+	p := policy(t, "logit", population, 32)
+	pr, err := NewProber(cfg, p, maker("fixed:g=1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := NewUpdater(p, cfg.Objective, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x := range p.Parameters() {
+		p.Parameters()[x] += 1 + float64(x%3)
+	}
+	probe, err := pr.Probe(context.Background(), 0, Point{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kl, exact := make([]float64, 32), make([]float64, 32)
+	u.pull(kl)
+	limit, _ := limitRate(cfg.Objective.Estimator)
+	NewFlow(p, limit).Gradient(exact)
+	var square, sum float64
+	for x := range kl {
+		square += kl[x] * kl[x]
+		sum += (kl[x] + exact[x]) * (kl[x] + exact[x])
+	}
+	if !(square > 1e-4 && math.Abs(probe.Signal/square-1) < 1e-12 && math.Abs(*probe.Exact/sum-1) < 1e-12) {
+		t.Errorf("%+v with the exact square %v, want a signal of %v and %v", probe, *probe.Exact, square, sum)
+	}
+}
+
 // TestLimitRate: the exact mean of larger and larger groups comes to the limit,
 // with an error that falls as 1/n.
 func TestLimitRate(t *testing.T) {
@@ -242,6 +278,10 @@ func TestLimitRate(t *testing.T) {
 				}
 			}
 		}
+	}
+	floored, _ := limitRate(estimator(t, "verl:advantage=grpo-vectorised"))
+	if got, want := floored(1e-8, 1-1e-8), 1e-8*(1-1e-8)/(1e-3+1e-6); !(math.Abs(got/want-1) < 1e-12) {
+		t.Errorf("below the floor of the variance: %v, want %v", got, want)
 	}
 	if _, ok := limitRate(infinite{}); ok {
 		t.Error("a limit of an unknown estimator")

@@ -228,45 +228,72 @@ func TestSeedsApart(t *testing.T) {
 }
 
 // TestRecordsAreRuns: a record says what train.Run does: levels at the first step
-// on them, the end, and held-out success.
+// on them, probes at the first step of every quarter, and the end.
 func TestRecordsAreRuns(t *testing.T) {
-	cfg := small(t, "fixed:g=8")
-	cfg.Rates, cfg.Seeds = []float64{4}, 2
-	cfg.NewPolicy = policies(t, "sequence:tokens=3,branching=2,correct=2", population, 32)
-	r, records := recorded(t, cfg)
-	for _, record := range records {
-		c := cfg.Train
-		c.Seed, c.Objective, c.Optimizer = (&trial{cfg: &cfg}).seed(record.Job), cfg.Arms[0].Objective, "sgd:lr=4"
-		first := make([]*Spent, 3)
-		c.Step = func(p train.Point) {
-			for i, level := range []float64{0.5, 0.7, 0.8} {
-				if first[i] == nil && p.Success >= level {
-					first[i] = &Spent{p.Step, p.Ledger.Generated, p.Ledger.GeneratedTokens, p.Cost}
-				}
+	for _, c := range []struct {
+		policy  string
+		heldOut bool
+	}{{"sequence:tokens=3,branching=2,correct=2", false}, {"linear:heldout=8,overlap=0.5", true}} {
+		cfg := small(t, "fixed:g=8")
+		cfg.Rates, cfg.Seeds, cfg.Train.HeldOut = []float64{4}, 2, c.heldOut
+		cfg.NewPolicy = policies(t, c.policy, population, 32)
+		r, records := recorded(t, cfg)
+		for i := range records {
+			checkRecord(t, &cfg, &records[i])
+		}
+		for i, l := range r.Arms[0].Own.Levels {
+			if l.Level != r.Levels[i] || l.Reached != 2 || (l.Tokens == nil) != c.heldOut || l.Cost != nil || r.Arms[0].Grid != nil || r.ChooseSeeds != 0 {
+				t.Errorf("%+v", l)
 			}
 		}
-		p, err := cfg.NewPolicy(c.StartKey())
-		if err != nil {
-			t.Fatal(err)
+	}
+}
+
+// checkRecord runs the first arm again at the rate 4.
+func checkRecord(t *testing.T, cfg *Config, record *Record) {
+	t.Helper()
+	c := cfg.Train
+	c.Seed, c.Objective, c.Optimizer = (&trial{cfg: cfg}).seed(record.Job), cfg.Arms[0].Objective, "sgd:lr=4"
+	first, quarter := make([]*Spent, 3), make([]int, 0, quarters)
+	start := math.NaN()
+	c.Step = func(p train.Point) {
+		success := p.Success
+		if c.HeldOut {
+			success = p.HeldOut
 		}
-		s, err := cfg.Arms[0].Strategy()
-		if err != nil {
-			t.Fatal(err)
+		if p.Step == 0 {
+			start = success
 		}
-		end, err := train.Run(context.Background(), c, p, s)
-		if err != nil {
-			t.Fatal(err)
+		for i, level := range []float64{0.5, 0.7, 0.8} {
+			if first[i] == nil && success >= level {
+				first[i] = &Spent{p.Step, p.Ledger.Generated, p.Ledger.GeneratedTokens, p.Cost}
+			}
 		}
-		if !reflect.DeepEqual(record.Levels, first) || !end.Reached || record.End != *first[2] || record.Success != end.Last.Success {
-			t.Errorf("%+v, want levels %+v", record, first)
-		}
-		if last := record.Curve[len(record.Curve)-1]; last.Step != end.Last.Step || last.Ledger != end.Last.Ledger {
-			t.Errorf("the curve ends at %+v, the run at %+v", last, end.Last)
+		for k := len(quarter); k < quarters && success >= start+float64(k)/4*(0.8-start); k++ {
+			quarter = append(quarter, p.Step)
 		}
 	}
-	for i, l := range r.Arms[0].Own.Levels {
-		if l.Level != r.Levels[i] || l.Reached != 2 || l.Tokens == nil || l.Cost != nil || r.Arms[0].Grid != nil || r.ChooseSeeds != 0 {
-			t.Errorf("%+v", l)
+	p, err := cfg.NewPolicy(c.StartKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := cfg.Arms[0].Strategy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := train.Run(context.Background(), c, p, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(record.Levels, first) || !end.Reached || record.End != *first[2] || record.Success != end.Last.Success {
+		t.Errorf("%+v, want levels %+v", record, first)
+	}
+	if last := record.Curve[len(record.Curve)-1]; last.Step != end.Last.Step || last.Ledger != end.Last.Ledger {
+		t.Errorf("the curve ends at %+v, the run at %+v", last, end.Last)
+	}
+	for k, step := range quarter {
+		if p := record.Probes[k]; p == nil || p.Step != step {
+			t.Errorf("probe %d is %+v, want one at step %d", k, p, step)
 		}
 	}
 }
