@@ -18,18 +18,18 @@ const bandLow, bandHigh = 0.1, 0.9
 // the coarsest of their curves, as far as all of them run. Figures of an interval
 // speak of the steps since the one before.
 func curve(records []Record) []CurveStep {
-	interval, end, lengths := 1, math.MaxInt, false
+	interval, shortest, lengths := 1, math.MaxInt, false
 	for i := range records {
 		interval = max(interval, records[i].Interval) // powers of two
-		end = min(end, records[i].End.Step)
 		lengths = lengths || records[i].End.Tokens > 0
 	}
 	bySeed := make([][]train.CurvePoint, len(records))
 	for i := range records {
 		bySeed[i] = thin(records[i].Curve, interval)
+		shortest = min(shortest, len(bySeed[i]))
 	}
 	var steps []CurveStep
-	for k := 0; k*interval <= end; k++ {
+	for k := range shortest {
 		points := make([]*train.CurvePoint, len(bySeed))
 		for i := range bySeed {
 			points[i] = &bySeed[i][k]

@@ -12,7 +12,7 @@ import (
 	"vigorlab/sim/stream"
 )
 
-// Compare estimates reference/arm from durations paired by seed: the geometric
+// Compare estimates reference/arm from durations paired by seed, as many of both: the geometric
 // mean of the ratios where every one is known, and their median where some
 // durations are censored. A censored reference bounds its ratio from below, a
 // censored arm from above, and a pair of both is unknown; the median is

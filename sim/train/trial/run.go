@@ -158,13 +158,21 @@ func (t *trial) phase(ctx context.Context, phase string, jobs []Job) ([]Record, 
 	return records, err
 }
 
-// check refuses a record that is not of the job.
+// check refuses a record that is not of the job, or has not its probes.
 func (t *trial) check(r *Record, j Job) error {
-	if r.Job != j || len(r.Levels) != len(t.levels) {
-		return fmt.Errorf("a record of %+v with %d levels, want one of %+v with %d: is it of another trial?", r.Job, len(r.Levels), j, len(t.levels))
+	probes := 0
+	if j.Phase == PhaseReport && t.probed(j) {
+		probes = quarters
+	}
+	if r.Job != j || len(r.Levels) != len(t.levels) || len(r.Probes) != probes {
+		return fmt.Errorf("a record of %+v with %d levels and %d probes, want one of %+v with %d and %d: is it of another trial?",
+			r.Job, len(r.Levels), len(r.Probes), j, len(t.levels), probes)
 	}
 	return nil
 }
+
+// probed reports whether the reports of a job's arm have probes.
+func (t *trial) probed(j Job) bool { return t.cfg.Probes && t.cfg.Arms[j.Arm].System == "" }
 
 // An outcome is a record and, of a run that diverged, where.
 type outcome struct {
@@ -199,7 +207,7 @@ func (t *trial) run(ctx context.Context, j Job) (*outcome, error) {
 	if j.Phase == PhaseReport {
 		const points = 128 // of a curve: finer than a figure shows
 		cfg.Recorder = train.NewRecorder(points)
-		if t.cfg.Probes && arm.System == "" {
+		if t.probed(j) {
 			if w.prober, err = train.NewProber(cfg, policy, arm.Strategy); err != nil {
 				return nil, err
 			}

@@ -40,14 +40,14 @@ type Config struct {
 	NewPolicy func(key stream.Key) (train.Policy, error)
 
 	Arms        []Arm     // at least 1; Arms[0] is the reference of every ratio
-	Rates       []float64 // learning rates > 0, rising
+	Rates       []float64 // learning rates > 0, rising; a tabular policy's scale with the batch, over which a step is averaged
 	ChooseSeeds int       // of every arm and rate, >= 1; unused with a single rate
 	Seeds       int       // of every report, >= 1
 	Levels      []float64 // further levels of the target's success to time, in (0, target)
 
 	Resamples int     // of the bootstrap intervals, >= 2
 	Level     float64 // of all intervals, in (0, 1)
-	Probes    bool    // whether reports measure the gradient on the way (see train.Prober)
+	Probes    bool    // whether reports of arms without a system measure the gradient on the way (see train.Prober)
 	Workers   int     // >= 1; no figure depends on it
 
 	// Done holds the first records of a trial that was stopped, as Save heard

@@ -41,7 +41,7 @@ func small(t testing.TB, arms ...string) Config {
 	cfg := DefaultConfig()
 	cfg.Train.Batch, cfg.Train.Target, cfg.Train.MaxRollouts, cfg.Train.Population = 8, 0.8, 20_000, population
 	cfg.NewPolicy = policies(t, "logit", population, 32)
-	cfg.Rates, cfg.ChooseSeeds, cfg.Seeds, cfg.Levels, cfg.Resamples = []float64{2, 4, 8}, 3, 5, []float64{0.5, 0.7}, 200
+	cfg.Rates, cfg.ChooseSeeds, cfg.Seeds, cfg.Levels, cfg.Resamples = []float64{2, 4, 8}, 3, 5, []float64{0.7, 0.5}, 200
 	for _, a := range arms {
 		cfg.Arms = append(cfg.Arms, arm(a))
 	}
