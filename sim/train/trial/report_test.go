@@ -150,6 +150,14 @@ func TestUnits(t *testing.T) {
 	if *l.Rollouts.Ratio.Estimate != 1 || !(math.Abs(*l.Cost.Ratio.Estimate-2) < 1e-12) || *l.Cost.Median.Estimate != 80 || *l.Tokens.Median.Estimate != 480 || *l.Steps.Estimate != 20 || l.Reached != 3 {
 		t.Errorf("%+v", l)
 	}
+	held := 0.3
+	own[0].Success, own[0].HeldOut = 0.7, &held
+	for _, heldOut := range []bool{false, true} {
+		cfg.Train.HeldOut = heldOut
+		if got, want := tr.rateResult(1, own[:1]).Success, map[bool]float64{false: 0.7, true: held}[heldOut]; got != want {
+			t.Errorf("held out %v: success %v, want %v", heldOut, got, want)
+		}
+	}
 	own[1] = record(8, 8, false) // an early end, not a fast one
 	own[1].Diverged = &Diverged{Step: 1, Quantity: "gradient", Value: "NaN"}
 	l = tr.levelResult(0, own, reference, false, false)

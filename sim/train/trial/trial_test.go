@@ -254,8 +254,9 @@ func checkRecord(t *testing.T, cfg *Config, record *Record) {
 	t.Helper()
 	c := cfg.Train
 	c.Seed, c.Objective, c.Optimizer = (&trial{cfg: cfg}).seed(record.Job), cfg.Arms[0].Objective, "sgd:lr=4"
-	first, quarter := make([]*Spent, 3), make([]int, 0, quarters)
+	first, quarter := make([]*Spent, 3), make([]*train.Probe, 0, quarters)
 	start := math.NaN()
+	var prober *train.Prober
 	c.Step = func(p train.Point) {
 		success := p.Success
 		if c.HeldOut {
@@ -270,7 +271,11 @@ func checkRecord(t *testing.T, cfg *Config, record *Record) {
 			}
 		}
 		for k := len(quarter); k < quarters && success >= start+float64(k)/4*(0.8-start); k++ {
-			quarter = append(quarter, p.Step)
+			probe, err := prober.Probe(context.Background(), k, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			quarter = append(quarter, probe)
 		}
 	}
 	p, err := cfg.NewPolicy(c.StartKey())
@@ -279,6 +284,9 @@ func checkRecord(t *testing.T, cfg *Config, record *Record) {
 	}
 	s, err := cfg.Arms[0].Strategy()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if prober, err = train.NewProber(c, p, cfg.Arms[0].Strategy); err != nil {
 		t.Fatal(err)
 	}
 	end, err := train.Run(context.Background(), c, p, s)
@@ -291,10 +299,8 @@ func checkRecord(t *testing.T, cfg *Config, record *Record) {
 	if last := record.Curve[len(record.Curve)-1]; last.Step != end.Last.Step || last.Ledger != end.Last.Ledger {
 		t.Errorf("the curve ends at %+v, the run at %+v", last, end.Last)
 	}
-	for k, step := range quarter {
-		if p := record.Probes[k]; p == nil || p.Step != step {
-			t.Errorf("probe %d is %+v, want one at step %d", k, p, step)
-		}
+	if !reflect.DeepEqual(record.Probes, quarter) {
+		t.Errorf("probes %+v, want %+v", record.Probes, quarter)
 	}
 }
 
