@@ -85,6 +85,9 @@ func TestResumeWorkers(t *testing.T) {
 	cfg := small(t, "fixed:g=8", "vigor")
 	cfg.NewPolicy = policies(t, "linear:overlap=0.3,heldout=8", population, 32)
 	want, records := recorded(t, cfg)
+	if own, other := want.Arms[0].Own.Levels[2].Rollouts.Ratio, want.Arms[1].Own.Levels[2].Rollouts.Ratio; *own.Estimate != 1 || *other.Estimate == 1 {
+		t.Errorf("the reference over itself: %v, over another arm: %v", *own.Estimate, *other.Estimate)
+	}
 	for k := 0; k <= len(records); k++ {
 		cfg.Done, cfg.Workers = records[:k], 1+k%3
 		got, rest := recorded(t, cfg)
