@@ -83,6 +83,8 @@ type Point struct {
 	Cost    float64        // of all rollouts so far, in rollouts of the full policy: Ledger.Generated without a system
 	Success float64        // true mean success probability of the trained prompts
 	HeldOut float64        // and of the held-out ones, NaN where there are none
+
+	Diagnostics []Diagnostic // of the step, by the system: none at the start, nor from some systems
 }
 
 // A Result is how a run ended: at Last, on target or not.
@@ -220,7 +222,7 @@ func (r *run) step(ctx context.Context) error {
 	if r.cfg.Recorder != nil {
 		r.cfg.Recorder.step(r.point.Step, r.source, r.groups)
 	}
-	step := &Step{Number: r.point.Step, Groups: r.groups, Old: r.source.LogProbs, Price: 1, Key: r.key.With(uint64(r.point.Step)).Named("system"), point: &r.point}
+	step := &Step{Number: r.point.Step, Groups: r.groups, Old: r.source.LogProbs, Price: 1, Key: r.key.With(uint64(r.point.Step)).Named("system"), point: &r.point, lengths: r.source.MeanTokens() != nil}
 	if err := r.system.Learn(step); err != nil {
 		return err
 	}

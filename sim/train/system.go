@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"vigorlab/distributions/spec"
+	"vigorlab/sim/strategy"
 	"vigorlab/sim/stream"
 )
 
@@ -34,18 +35,55 @@ type Step struct {
 	// policy: 1 unless the system sets it.
 	Price float64
 
-	point *Point
+	point   *Point
+	lengths bool // whether rollouts have lengths
 }
 
 // Charge puts on the ledger what a system generates beside what the strategy
-// asked for: rollouts, at full price each, their tokens, and other costs in
-// rollouts of the full policy.
+// asked for: rollouts, at full price each, their tokens, which the ledger leaves
+// at 0 where every outcome is one, and other costs in rollouts of the full policy.
 func (s *Step) Charge(rollouts, tokens int, cost float64) {
 	l := &s.point.Ledger
 	l.Generated += rollouts
 	l.Extra += rollouts
-	l.GeneratedTokens += tokens
+	if s.lengths {
+		l.GeneratedTokens += tokens
+	}
 	s.point.Cost += float64(rollouts) + cost
+}
+
+// A Diagnostic is one figure that a system gives of a step.
+type Diagnostic struct {
+	Name  string // one that the system's SystemInfo explains
+	Value float64
+}
+
+// Report puts the system's figures of the step on the run's curve, in the same
+// order at every step.
+func (s *Step) Report(figures ...Diagnostic) { s.point.Diagnostics = figures }
+
+// SystemInfo describes a system as data.
+type SystemInfo struct {
+	Name        string               `json:"name"`
+	Parameters  []strategy.Parameter `json:"parameters"`
+	Diagnostics []Figure             `json:"diagnostics"` // of every step; none for some
+	Provenance  string               `json:"provenance"`  // paper | code | reconstruction
+	Source      string               `json:"source"`      // where its rule was read
+}
+
+// A Figure says what a diagnostic is.
+type Figure struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+}
+
+// Systems lists what NewSystem knows.
+func Systems() []SystemInfo {
+	infos := make([]SystemInfo, len(systemKinds))
+	for i, k := range systemKinds {
+		infos[i] = k.info
+	}
+	return infos
 }
 
 // NewSystem makes the system of a spec; "" stands for none.
@@ -58,7 +96,7 @@ func NewSystem(text string) (System, error) {
 		return nil, err
 	}
 	for _, k := range systemKinds {
-		if k.name == s.Name {
+		if k.info.Name == s.Name {
 			a := spec.NewArgs(s)
 			system, readErr := k.read(a)
 			if err := errors.Join(err, readErr); err != nil {
@@ -70,9 +108,9 @@ func NewSystem(text string) (System, error) {
 	return nil, errors.Join(spec.UnknownName(s.Name, systemNames()), err)
 }
 
-// A systemKind joins the name of a system to how its spec is read.
+// A systemKind joins what is known of a system to how its spec is read.
 type systemKind struct {
-	name string
+	info SystemInfo
 	read func(a *spec.Args) (System, error)
 }
 
@@ -81,7 +119,7 @@ var systemKinds = []systemKind{}
 func systemNames() []string {
 	var names []string
 	for _, k := range systemKinds {
-		names = append(names, k.name)
+		names = append(names, k.info.Name)
 	}
 	return names
 }
