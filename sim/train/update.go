@@ -16,6 +16,10 @@ type Group struct {
 	Weight   float64 // loss weight of every rollout, >= 0, 1 for most
 	Baseline float64 // what is subtracted from rewards in place of the estimator, NaN for none
 
+	// Pad counts wrong answers that the estimator compares with and that no
+	// rollout gave.
+	Pad int
+
 	// Factors multiply the advantages of every outcome, nil for 1: importance
 	// weights of rollouts that another policy answered, constants of the update.
 	Factors []float64
@@ -105,6 +109,14 @@ type Updater struct {
 	reference [][]float64 // log probabilities of the initial policy by prompt, nil without KL
 	advantage advantages
 	logp, w   []float64
+
+	trust    TrustRegion // nil for the objective's clipping
+	limits   Range
+	start    []float64 // log probabilities at the start of the step, by token of its groups
+	at       int       // of the update's first token in start
+	tokens   []Token   // of the update
+	kept     []float64 // of these
+	movement drift     // of the step
 }
 
 // NewUpdater returns an updater for a policy as it stands: that is the initial
@@ -114,6 +126,7 @@ func NewUpdater(p Policy, o Objective, opt Optimizer) (*Updater, error) {
 		return nil, err
 	}
 	u := &Updater{policy: p, objective: o, optimizer: opt, grad: make([]float64, len(p.Parameters()))}
+	u.limits = Range{Low: 1 - o.ClipLow, High: 1 + o.ClipHigh}
 	if o.KL > 0 {
 		for x := range p.Prompts() {
 			u.reference = append(u.reference, p.LogProbs(nil, x))
@@ -122,28 +135,69 @@ func NewUpdater(p Policy, o Objective, opt Optimizer) (*Updater, error) {
 	return u, nil
 }
 
+// Trust puts a trust region in the place of the objective's clipping, of which
+// there must be none.
+func (u *Updater) Trust(t TrustRegion) error {
+	low, high := u.objective.ClipLow, u.objective.ClipHigh
+	if !(math.IsInf(low, 1) && math.IsInf(high, 1)) {
+		return fmt.Errorf("clip low = %v, clip high = %v, want +Inf for both: the trust region limits ratios", low, high)
+	}
+	u.trust = t
+	return nil
+}
+
 // Update takes the policy through the epochs of one step. old returns the token
 // log probabilities that a prompt's rollouts were drawn with. Without groups
 // nothing moves.
 func (u *Updater) Update(groups []Group, old func(x int) []float64) error {
+	return u.UpdateBatches([][]Group{groups}, old)
+}
+
+// UpdateBatches is Update with an update on each of some mini-batches, one after
+// the other, in every epoch.
+func (u *Updater) UpdateBatches(batches [][]Group, old func(x int) []float64) error {
 	u.steps++
-	if len(groups) == 0 {
-		return nil
-	}
+	u.begin(batches)
 	for range u.objective.Epochs {
-		clear(u.grad)
-		if _, err := u.gradient(u.grad, groups, old); err != nil {
-			return err
-		}
-		if err := u.finite("gradient of", u.grad); err != nil {
-			return err
-		}
-		u.optimizer.Step(u.policy.Parameters(), u.grad)
-		if err := u.finite("", u.policy.Parameters()); err != nil {
-			return err
+		u.at = 0
+		for _, groups := range batches {
+			if err := u.update(groups, old); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// begin keeps what a trust region wants to know of the start of a step.
+func (u *Updater) begin(batches [][]Group) {
+	u.movement, u.start, u.at = drift{}, u.start[:0], 0
+	if u.trust == nil {
+		return
+	}
+	for _, groups := range batches {
+		for i := range groups {
+			u.start = u.policy.LogProbs(u.start, groups[i].X)
+		}
+	}
+}
+
+// update takes one step of the optimizer.
+func (u *Updater) update(groups []Group, old func(x int) []float64) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	clear(u.grad)
+	if _, err := u.gradient(u.grad, groups, old); err != nil {
+		return err
+	}
+	if err := u.finite("gradient of", u.grad); err != nil {
+		return err
+	}
+	u.movement.add(u.tokens, u.kept, u.limits)
+	u.at += len(u.tokens)
+	u.optimizer.Step(u.policy.Parameters(), u.grad)
+	return u.finite("", u.policy.Parameters())
 }
 
 func (u *Updater) finite(what string, values []float64) error {
@@ -161,6 +215,9 @@ func (u *Updater) finite(what string, values []float64) error {
 // gradient adds the gradient of the objective at the policy as it stands to
 // grad and returns the objective.
 func (u *Updater) gradient(grad []float64, groups []Group, old func(x int) []float64) (float64, error) {
+	if err := u.limit(groups, old); err != nil {
+		return 0, err
+	}
 	total := 0.0
 	for i := range groups {
 		total += u.weight(&groups[i])
@@ -168,16 +225,19 @@ func (u *Updater) gradient(grad []float64, groups []Group, old func(x int) []flo
 	if total == 0 {
 		return 0, nil
 	}
-	objective := 0.0
+	objective, rest := 0.0, u.kept
 	for i := range groups {
 		g := &groups[i]
+		outcomes := u.policy.Outcomes(g.X)
+		var kept []float64
+		if u.trust != nil {
+			kept, rest = rest[:tokens(outcomes)], rest[tokens(outcomes):]
+		}
 		share := u.weight(g) / total
 		if share == 0 {
 			continue
 		}
-		outcomes := u.policy.Outcomes(g.X)
-		n, successes := size(outcomes, g.Counts)
-		plus, minus, err := u.advantage.of(u.objective.Estimator, n, successes, g.Baseline)
+		n, plus, minus, err := u.advantages(g, outcomes)
 		if err != nil {
 			return 0, err
 		}
@@ -186,7 +246,7 @@ func (u *Updater) gradient(grad []float64, groups []Group, old func(x int) []flo
 		}
 		u.logp = u.policy.LogProbs(u.logp[:0], g.X)
 		u.w = append(u.w[:0], u.logp...)
-		value := u.surrogate(g, outcomes, plus/float64(n), minus/float64(n), old(g.X))
+		value := u.surrogate(g, outcomes, plus/float64(n), minus/float64(n), old(g.X), kept)
 		if u.reference != nil {
 			value -= u.objective.KL * u.divergence(outcomes, u.reference[g.X])
 		}
@@ -197,6 +257,57 @@ func (u *Updater) gradient(grad []float64, groups []Group, old func(x int) []flo
 		u.policy.AddScores(grad, g.X, u.w)
 	}
 	return objective, nil
+}
+
+// limit asks the trust region how the tokens of an update count.
+func (u *Updater) limit(groups []Group, old func(x int) []float64) error {
+	if u.trust == nil {
+		return nil
+	}
+	u.tokens, u.kept = u.tokens[:0], u.kept[:0]
+	start := u.start[u.at:]
+	for i := range groups {
+		g := &groups[i]
+		outcomes := u.policy.Outcomes(g.X)
+		_, plus, minus, err := u.advantages(g, outcomes)
+		if err != nil {
+			return err
+		}
+		u.logp = u.policy.LogProbs(u.logp[:0], g.X)
+		t, was := 0, old(g.X)
+		for k := range outcomes {
+			token := Token{Advantage: g.factor(k) * minus, Count: float64(g.Counts[k])}
+			if outcomes[k].Correct {
+				token.Advantage = g.factor(k) * plus
+			}
+			if g.Weight == 0 {
+				token.Count = 0
+			}
+			for end := t + outcomes[k].Tokens; t < end; t++ {
+				token.LogRatio, token.Stale = u.logp[t]-was[t], start[t]-was[t]
+				u.tokens, u.kept = append(u.tokens, token), append(u.kept, 1)
+			}
+		}
+		start = start[t:]
+	}
+	u.limits = u.trust.Limit(u.tokens, u.kept)
+	return nil
+}
+
+// advantages returns a group's rollouts and the advantages of correct and wrong
+// ones.
+func (u *Updater) advantages(g *Group, outcomes []Outcome) (n int, plus, minus float64, err error) {
+	n, successes := size(outcomes, g.Counts)
+	plus, minus, err = u.advantage.of(u.objective.Estimator, n+g.Pad, successes, g.Baseline)
+	return n, plus, minus, err
+}
+
+// factor returns what multiplies the advantage of outcome k.
+func (g *Group) factor(k int) float64 {
+	if g.Factors == nil {
+		return 1
+	}
+	return g.Factors[k]
 }
 
 // weight returns W_x.
@@ -224,37 +335,31 @@ func size(outcomes []Outcome, counts []int) (n, successes int) {
 
 // surrogate returns a group's clipped term and fills u.w with its derivatives
 // by the log probabilities u.logp. plus and minus are the advantages of correct
-// and wrong rollouts over n.
-func (u *Updater) surrogate(g *Group, outcomes []Outcome, plus, minus float64, old []float64) float64 {
+// and wrong rollouts over n; kept are the shares of the tokens that count, nil
+// for all.
+func (u *Updater) surrogate(g *Group, outcomes []Outcome, plus, minus float64, old, kept []float64) float64 {
 	value, t := 0.0, 0
 	for k, o := range outcomes {
 		a := minus
 		if o.Correct {
 			a = plus
 		}
-		a *= float64(g.Counts[k])
-		if g.Factors != nil {
-			a *= g.Factors[k]
-		}
+		a *= float64(g.Counts[k]) * g.factor(k)
 		if u.objective.TokenMean {
 			a /= float64(o.Tokens)
 		}
 		for end := t + o.Tokens; t < end; t++ {
 			u.w[t] = 0
-			if a == 0 {
+			part := a
+			if kept != nil {
+				part *= kept[t]
+			}
+			if part == 0 {
 				continue
 			}
-			rho := 1.0
-			if u.logp[t] != old[t] { // never in the first epoch
-				rho = math.Exp(u.logp[t] - old[t])
-			}
-			clipped := min(max(rho, 1-u.objective.ClipLow), 1+u.objective.ClipHigh)
-			if clipped*a < rho*a { // held at the edge of the range
-				value += clipped * a
-				continue
-			}
-			value += rho * a
-			u.w[t] = rho * a
+			v, slope := u.limits.term(u.logp[t]-old[t], part)
+			value += v
+			u.w[t] = slope
 		}
 	}
 	return value
