@@ -114,7 +114,7 @@ type systemKind struct {
 	read func(a *spec.Args) (System, error)
 }
 
-var systemKinds = []systemKind{}
+var systemKinds = []systemKind{m2poKind, saturatedKind}
 
 func systemNames() []string {
 	var names []string
