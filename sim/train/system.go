@@ -2,6 +2,8 @@ package train
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"vigorlab/distributions/spec"
 	"vigorlab/sim/strategy"
@@ -56,6 +58,16 @@ func (s *Step) Charge(rollouts, tokens int, cost float64) {
 type Diagnostic struct {
 	Name  string // one that the system's SystemInfo explains
 	Value float64
+}
+
+// FormatDiagnostics prints figures on one line to three digits, such as
+// "held 0.0125, m2 0.00731".
+func FormatDiagnostics(figures []Diagnostic) string {
+	fields := make([]string, len(figures))
+	for i, d := range figures {
+		fields[i] = fmt.Sprintf("%s %.3g", d.Name, d.Value)
+	}
+	return strings.Join(fields, ", ")
 }
 
 // Report puts the system's figures of the step on the run's curve, in the same
