@@ -208,3 +208,66 @@ func TestDiagnosticsByHand(t *testing.T) {
 		}
 	}
 }
+
+// A recorder is a trust region without limits that remembers what it was shown.
+type recorder struct{ seen *[][]Token }
+
+func (r recorder) Limit(tokens []Token, _ []float64) Range {
+	*r.seen = append(*r.seen, slices.Clone(tokens))
+	return unlimited
+}
+
+// TestTokens: what a trust region is shown in every mini-batch of every epoch. The
+// ratio is that of the policy as it stands then, Stale that of the start of the
+// step, both to the policy that answered.
+func TestTokens(t *testing.T) {
+	o := DefaultObjective()
+	o.Epochs = 2
+	w := newWorkbench(t, "sequence:tokens=3,branching=2,correct=2", o, newRand(9))
+	var seen [][]Token
+	if err := w.updater.Trust(recorder{&seen}); err != nil {
+		t.Fatal(err)
+	}
+	batches := [][]Group{w.groups[:1], nil, w.groups[1:3], w.groups[3:]}
+	for range 2 { // steps
+		seen = nil
+		var start [][]float64
+		for x := range w.policy.Prompts() {
+			start = append(start, w.policy.LogProbs(nil, x))
+		}
+		if err := w.updater.UpdateBatches(batches, w.oldLogProbs); err != nil {
+			t.Fatal(err)
+		}
+		if len(seen) != 6 {
+			t.Fatalf("%d updates, want 3 in each of 2 epochs", len(seen))
+		}
+		changed := 0
+		for i, tokens := range seen {
+			for _, g := range [][]Group{w.groups[:1], w.groups[1:3], w.groups[3:]}[i%3] {
+				tok := 0
+				for k, o := range w.policy.Outcomes(g.X) {
+					for range o.Tokens {
+						got, old := tokens[0], w.old[g.X][tok]
+						count := float64(g.Counts[k])
+						if g.Weight == 0 {
+							count = 0
+						}
+						if got.Stale != start[g.X][tok]-old || got.Count != count || i < 3 && got.LogRatio != got.Stale {
+							t.Fatalf("update %d, prompt %d, token %d: %+v, want Stale = %v and Count = %v", i, g.X, tok, got, start[g.X][tok]-old, count)
+						}
+						if got.LogRatio != got.Stale {
+							changed++
+						}
+						tokens, tok = tokens[1:], tok+1
+					}
+				}
+			}
+			if len(tokens) != 0 {
+				t.Fatalf("update %d: %d tokens too many", i, len(tokens))
+			}
+		}
+		if changed == 0 {
+			t.Error("no ratio changes within a step")
+		}
+	}
+}

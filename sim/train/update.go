@@ -38,6 +38,8 @@ type Group struct {
 // Make it with DefaultObjective.
 //
 // A stated baseline (strategy.Update) replaces the estimator: A = r - baseline.
+// An updater's trust region replaces the clipping, and masks tokens, which stay
+// in all denominators.
 type Objective struct {
 	Estimator advantage.Estimator
 	Aggregate string // sim.AggregateRollout | sim.AggregatePrompt
