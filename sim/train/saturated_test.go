@@ -276,3 +276,33 @@ func TestInjectionKeeps(t *testing.T) {
 		}
 	}
 }
+
+// TestMistakesAreIndependent: every prompt has a stream of its own. By chance all
+// 32 prompts would get the same one of 7 wrong answers with probability 7^-31, and
+// both steps the same 32 with 7^-32.
+func TestMistakesAreIndependent(t *testing.T) {
+	const prompts = 32
+	r := systemRun(t, "saturated:level=rollout,mistakes=1,proposal=uniform", "softmax:answers=8", "fixed:g=2", nil)
+	if err := r.look(); err != nil {
+		t.Fatal(err)
+	}
+	draw := func(seed uint64) (answers []int) {
+		var groups []Group
+		for x := range prompts {
+			groups = append(groups, Group{X: x, Counts: []int{4, 0, 0, 0, 0, 0, 0, 0}, Weight: 1, Baseline: math.NaN()})
+		}
+		s := bareStep(&Point{}, groups, r.source.LogProbs)
+		s.Key = stream.New(seed)
+		if err := r.system.Learn(s); err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range groups {
+			answers = append(answers, slices.Index(g.Counts[1:], 1))
+		}
+		return answers
+	}
+	first, second := draw(1), draw(2)
+	if slices.Equal(first, second) || slices.Max(first) == slices.Min(first) {
+		t.Errorf("wrong answers %v, then %v", first, second)
+	}
+}

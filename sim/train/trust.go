@@ -29,16 +29,13 @@ type TrustRegion interface {
 // for r <= 1 and (1 + ln r) A above, whose gradient is min(1, r) A times that of
 // the log probability: truncated importance weights.
 type Range struct {
-	Low, High float64 // -Inf and +Inf for no limit
+	Low, High float64 // around 1; -Inf and +Inf for no limit
 	Truncated bool    // in place of them
 }
 
 // term returns what a token adds, and its derivative by the log probability.
 func (r *Range) term(logRatio, a float64) (value, slope float64) {
-	rho := 1.0
-	if logRatio != 0 { // never in the first epoch
-		rho = math.Exp(logRatio)
-	}
+	rho := math.Exp(logRatio)
 	if r.Truncated && rho > 1 {
 		return (1 + logRatio) * a, a
 	}

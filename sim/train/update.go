@@ -359,7 +359,10 @@ func (u *Updater) surrogate(g *Group, outcomes []Outcome, plus, minus float64, o
 			if part == 0 {
 				continue
 			}
-			v, slope := u.limits.term(u.logp[t]-old[t], part)
+			v, slope := part, part
+			if logRatio := u.logp[t] - old[t]; logRatio != 0 { // never in the first epoch
+				v, slope = u.limits.term(logRatio, part)
+			}
 			value += v
 			u.w[t] = slope
 		}
