@@ -306,3 +306,31 @@ func TestMistakesAreIndependent(t *testing.T) {
 		t.Errorf("wrong answers %v, then %v", first, second)
 	}
 }
+
+// TestRefusedMistakes: where the request for a mistake fails, the answer is a
+// correct one from the same proposal, charged by its tokens. Their mean lies in
+// [1, 4], so that by Hoeffding it strays by more than tol with probability at most
+// 1e-6; a shift of 2 tol = 0.16 is missed with at most that.
+func TestRefusedMistakes(t *testing.T) {
+	const draws = 10_000
+	b := newBench(t, "saturated:level=rollout,mistakes=1,temperature=1,wrong=0", "sequence:tokens=4,branching=2,correct=3", "point:p=0.6", "grpo")
+	outcomes := b.policy.Outcomes(0)
+	prob := Probabilities(nil, outcomes, b.policy.LogProbs(nil, 0))
+	counts, want := make([]int, len(outcomes)), 0.0
+	for k, o := range outcomes {
+		if o.Correct {
+			counts[k] = 1
+			want += prob[k] / .6 * float64(o.Tokens)
+		}
+	}
+	mean := 0.0
+	for seed := range uint64(draws) {
+		if _, g := b.learn(t, seed, counts...); !slices.Equal(g.Counts, counts) {
+			t.Fatalf("group %v, want %v as it was", g.Counts, counts)
+		}
+		mean += float64(b.point.Ledger.GeneratedTokens) / draws
+	}
+	if tol := 3 * math.Sqrt(math.Log(2/1e-6)/(2*draws)); !(math.Abs(mean-want) < tol) {
+		t.Errorf("%v tokens an answer, want %v ± %v", mean, want, tol)
+	}
+}
