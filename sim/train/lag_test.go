@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"vigorlab/sim/stream"
 )
 
@@ -48,15 +50,15 @@ func TestLagAgainstQuality(t *testing.T) {
 		lag  int
 		rule string
 	}
-	mean := map[arm]lagRun{}
+	success, held := map[arm][]float64{}, map[arm][]float64{}
 	for seed := range uint64(seeds) {
 		runs := map[arm]lagRun{}
 		for _, lag := range []int{16, 64} {
 			for _, rule := range []string{"none", "paper", "released", "clip"} {
 				r := runAtLag(t, seed, lag, rule)
 				runs[arm{lag, rule}] = r
-				m := mean[arm{lag, rule}]
-				mean[arm{lag, rule}] = lagRun{m.success + r.success/seeds, m.held + r.held/seeds}
+				success[arm{lag, rule}] = append(success[arm{lag, rule}], r.success)
+				held[arm{lag, rule}] = append(held[arm{lag, rule}], r.held)
 			}
 		}
 		for _, lag := range []int{16, 64} {
@@ -79,8 +81,10 @@ func TestLagAgainstQuality(t *testing.T) {
 			}
 		}
 	}
-	for a, m := range mean {
-		t.Logf("lag %d, %s: success %.3f, held %.4f", a.lag, a.rule, m.success, m.held)
+	for a := range success {
+		p, sd := stat.MeanStdDev(success[a], nil)
+		h, heldSD := stat.MeanStdDev(held[a], nil)
+		t.Logf("lag %d, %s: success %.3f ± %.3f, held %.4f ± %.4f (standard errors)", a.lag, a.rule, p, stat.StdErr(sd, seeds), h, stat.StdErr(heldSD, seeds))
 	}
 }
 
