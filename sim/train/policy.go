@@ -97,6 +97,7 @@ var policyKinds = []policyKind{
 	{"softmax", readSoftmax},
 	{"linear", readLinear},
 	{"sequence", readSequence},
+	{"layered", readLayered},
 }
 
 func policyNames() []string {

@@ -22,6 +22,8 @@ var policySpecs = []string{
 	"linear:overlap=1",
 	"sequence:tokens=3,branching=3,correct=4",
 	"sequence:tokens=6,branching=2,correct=2",
+	"layered:layers=3,answers=2",
+	"layered:layers=7,answers=4,correct=2,near=1,gap=2,spread=0.5",
 }
 
 // scatter moves every parameter by normal noise of the given size.
@@ -125,7 +127,7 @@ func TestExtremeLogits(t *testing.T) {
 			for x := range p.Prompts() + p.HeldOut() {
 				logp := p.LogProbs(nil, x)
 				for _, l := range logp {
-					if !(l <= 0 && l >= -3*size) {
+					if !(l <= 0 && l >= -15*size) { // two answers are at most 14 apart, in 7 layers
 						t.Errorf("%s: log probability %v", text, l)
 					}
 				}
@@ -287,6 +289,9 @@ func TestPolicyRefuses(t *testing.T) {
 		{"linear", population, "overlap is missing"},
 		{"linear:overlap=1.5,heldout=-1", population, "heldout = -1"},
 		{"sequence:tokens=11,branching=3", population, "more than 1024 answers"},
+		{"layered:layers=0,spread=-1,answers=1", population, "layers = 0, want a whole number in [1, 1024]"},
+		{"layered:layers=0,spread=-1,answers=1", population, "spread = -1, want [0, 100]"},
+		{"layered:layers=0,spread=-1,answers=1", population, "answers = 1, want a whole number in [2, 1024]"},
 		{"sequence:tokens=2,branching=2,correct=3", population, "correct = 3, want a whole number in [1, 2]"},
 	} {
 		if _, err := NewPolicy(c.text, law(t, c.population), 3, stream.New(1)); err == nil || !strings.Contains(err.Error(), c.want) {

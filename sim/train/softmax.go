@@ -18,11 +18,7 @@ type softmax struct {
 }
 
 func readSoftmax(a *spec.Args, s *start) (Policy, error) {
-	answers := a.Int("answers", 4, 2, maxAnswers)
-	correct := a.Int("correct", 1, 1, answers-1)
-	wrong := answers - correct
-	near := a.Int("near", 0, 0, wrong)
-	gap := a.Float("gap", 0, "[0, 100]", func(x float64) bool { return x >= 0 && x <= 100 })
+	c := readChoice(a)
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
@@ -30,26 +26,55 @@ func readSoftmax(a *spec.Args, s *start) (Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &softmax{spec: normal(a), outcomes: make([]Outcome, answers)}
-	// Of all wrong answers' probability a far one has 1/mass, where the near ones
-	// count exp(gap) each.
-	logMass := math.Log(float64(near)*math.Exp(gap) + float64(wrong-near))
-	for k := range m.outcomes {
-		m.outcomes[k] = Outcome{Correct: k < correct, Tokens: 1}
-	}
+	m := &softmax{spec: normal(a), outcomes: c.outcomes()}
 	for _, p := range p {
-		for k := range answers {
-			logit := math.Log1p(-p) - logMass
-			switch {
-			case k < correct:
-				logit = math.Log(p) - math.Log(float64(correct))
-			case k < correct+near:
-				logit += gap
-			}
-			m.theta = append(m.theta, logit)
-		}
+		m.theta = c.appendLogits(m.theta, p)
 	}
 	return m, nil
+}
+
+// A choice says how the answers to a prompt differ: see softmax.
+type choice struct {
+	answers, correct, near int
+	gap                    float64
+}
+
+func readChoice(a *spec.Args) choice {
+	var c choice
+	c.answers = a.Int("answers", 4, 2, maxAnswers)
+	c.correct = a.Int("correct", 1, 1, c.answers-1)
+	c.near = a.Int("near", 0, 0, c.answers-c.correct)
+	c.gap = a.Float("gap", 0, "[0, 100]", func(x float64) bool { return x >= 0 && x <= 100 })
+	return c
+}
+
+// outcomes returns the answers, of one token each.
+func (c choice) outcomes() []Outcome {
+	o := make([]Outcome, c.answers)
+	for k := range o {
+		o[k] = Outcome{Correct: k < c.correct, Tokens: 1}
+	}
+	return o
+}
+
+// appendLogits appends the initial logits, which are log probabilities, of a
+// prompt of success probability p in (0, 1).
+func (c choice) appendLogits(dst []float64, p float64) []float64 {
+	// Of all wrong answers' probability a far one has 1/mass, where the near ones
+	// count exp(gap) each.
+	far := c.answers - c.correct - c.near
+	logMass := math.Log(float64(c.near)*math.Exp(c.gap) + float64(far))
+	for k := range c.answers {
+		logit := math.Log1p(-p) - logMass
+		switch {
+		case k < c.correct:
+			logit = math.Log(p) - math.Log(float64(c.correct))
+		case k < c.correct+c.near:
+			logit += c.gap
+		}
+		dst = append(dst, logit)
+	}
+	return dst
 }
 
 func (m *softmax) Spec() string           { return m.spec }
