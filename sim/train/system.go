@@ -126,7 +126,7 @@ type systemKind struct {
 	read func(a *spec.Args) (System, error)
 }
 
-var systemKinds = []systemKind{m2poKind, saturatedKind, {nestedInfo, readNested}}
+var systemKinds = []systemKind{m2poKind, saturatedKind, nestedKind, r2poKind}
 
 func systemNames() []string {
 	var names []string
