@@ -45,21 +45,24 @@ type nested struct {
 	skipped int
 }
 
-// nestedInfo describes nested.
-var nestedInfo = SystemInfo{
-	Name: "nested-reft",
-	Parameters: []strategy.Parameter{
-		{Name: "skip", Default: "0.1", Range: "[0, 1)", Doc: "share of the layers that are skipped, rounded up; never the first or the last"},
-		{Name: "weight", Default: weightImportance, Range: "importance | truncated | none", Doc: "w = pi/mu, min(1, w) or 1"},
-		{Name: "baseline", Default: baselineRaw, Range: "raw | weighted", Doc: "the estimator, which knows no weights, or the mean reward under the weights in its place"},
-		{Name: "pass", Default: "0.1", Range: "x >= 0", Doc: "cost of the full policy's pass over a trained rollout, in full rollouts (ours)"},
+// nestedKind describes nested.
+var nestedKind = systemKind{
+	read: readNested,
+	info: SystemInfo{
+		Name: "nested-reft",
+		Parameters: []strategy.Parameter{
+			{Name: "skip", Default: "0.1", Range: "[0, 1)", Doc: "share of the layers that are skipped, rounded up; never the first or the last"},
+			{Name: "weight", Default: weightImportance, Range: "importance | truncated | none", Doc: "w = pi/mu, min(1, w) or 1"},
+			{Name: "baseline", Default: baselineRaw, Range: "raw | weighted", Doc: "the estimator, which knows no weights, or the mean reward under the weights in its place"},
+			{Name: "pass", Default: "0.1", Range: "x >= 0", Doc: "cost of the full policy's pass over a trained rollout, in full rollouts (ours)"},
+		},
+		Diagnostics: []Figure{
+			{"chi_square", "chi^2(pi || mu) of the step's groups, exact, their mean"},
+			{"max_weight", "the largest pi/mu of an outcome of the step's groups"},
+		},
+		Provenance: "reconstruction",
+		Source:     "Nested-ReFT (arXiv 2508.10123): only the abstract could be read; strategies/systems.md, section 2",
 	},
-	Diagnostics: []Figure{
-		{"chi_square", "chi^2(pi || mu) of the step's groups, exact, their mean"},
-		{"max_weight", "the largest pi/mu of an outcome of the step's groups"},
-	},
-	Provenance: "reconstruction",
-	Source:     "Nested-ReFT (arXiv 2508.10123): only the abstract could be read; strategies/systems.md, section 2",
 }
 
 const (

@@ -2,10 +2,8 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -31,17 +29,6 @@ type nestedGolden struct {
 		P, Mu                     [2]float64
 		Size                      int
 		Raw, Weighted, Normalised float64
-	}
-}
-
-func golden(t testing.TB, name string, to any) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, to); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -75,29 +75,32 @@ type r2po struct {
 // schedule trains the head.
 var releasedVisits = []int{0, 40, 80, 100, 120, 140, 160, 180}
 
-var r2poInfo = SystemInfo{
-	Name: "r2po",
-	Parameters: []strategy.Parameter{
-		{Name: "schedule", Default: "released", Range: "released | whole number >= 1", Doc: "stage A before steps 1, 41, 81, 101, 121, 141, 161 and 181, or before every so many"},
-		{Name: "a-steps", Default: "20", Range: "whole number >= 0", Doc: "steps of a visit to stage A"},
-		{Name: "a-prompts", Default: "2", Range: "whole number >= 1", Doc: "prompts of a step of stage A"},
-		{Name: "n", Default: "8", Range: "whole number >= 2", Doc: "rollouts of a prompt in stage A"},
-		{Name: "rate", Default: "0.1", Range: "x > 0", Doc: "Adam's learning rate of the head (ours)"},
-		{Name: "clip", Default: "0.2", Range: "x >= 0", Doc: "clipping range of both stages"},
-		{Name: "kl", Default: "0.04", Range: "x >= 0", Doc: "KL to the initial policy, both stages"},
-		{Name: "init", Default: "normal", Range: "normal | zero", Doc: "the head's start: normal noise of size 1e-6, or 0"},
-		{Name: "reset", Default: "never", Range: "never | visit", Doc: "when the head starts anew"},
-		{Name: "correction", Default: "none", Range: "none | importance", Doc: "stage B as released, or with weights pi/mu (ours)"},
-		{Name: "control", Default: "none", Range: "none | temperature", Doc: "a temperature of the same mean entropy in place of the head (ours)"},
+var r2poKind = systemKind{
+	read: readR2PO,
+	info: SystemInfo{
+		Name: "r2po",
+		Parameters: []strategy.Parameter{
+			{Name: "schedule", Default: "released", Range: "released | whole number >= 1", Doc: "stage A before steps 1, 41, 81, 101, 121, 141, 161 and 181, or before every so many"},
+			{Name: "a-steps", Default: "20", Range: "whole number >= 0", Doc: "steps of a visit to stage A"},
+			{Name: "a-prompts", Default: "2", Range: "whole number >= 1", Doc: "prompts of a step of stage A"},
+			{Name: "n", Default: "8", Range: "whole number >= 2", Doc: "rollouts of a prompt in stage A"},
+			{Name: "rate", Default: "0.1", Range: "x > 0", Doc: "Adam's learning rate of the head (ours)"},
+			{Name: "clip", Default: "0.2", Range: "x >= 0", Doc: "clipping range of both stages"},
+			{Name: "kl", Default: "0.04", Range: "x >= 0", Doc: "KL to the initial policy, both stages"},
+			{Name: "init", Default: "normal", Range: "normal | zero", Doc: "the head's start: normal noise of size 1e-6, or 0"},
+			{Name: "reset", Default: "never", Range: "never | visit", Doc: "when the head starts anew"},
+			{Name: "correction", Default: "none", Range: "none | importance", Doc: "stage B as released, or with weights pi/mu (ours)"},
+			{Name: "control", Default: "none", Range: "none | temperature", Doc: "a temperature of the same mean entropy in place of the head (ours)"},
+		},
+		Diagnostics: []Figure{
+			{"behaviour_success", "mean success probability of the policy that answered, over the trained prompts"},
+			{"zero_variance", "mean probability that n of its rollouts have equal rewards"},
+			{"bias_angle", "angle in radians of stage B's mean gradient without correction or division to that of the success, 0 where either vanishes"},
+			{"stage_a", "rollouts of stage A that were charged with the step"},
+		},
+		Provenance: "code",
+		Source:     "R2PO (arXiv 2601.11960; github RRPO-ARR/Code); strategies/systems.md, section 1",
 	},
-	Diagnostics: []Figure{
-		{"behaviour_success", "mean success probability of the policy that answered, over the trained prompts"},
-		{"zero_variance", "mean probability that n of its rollouts have equal rewards"},
-		{"bias_angle", "angle in radians of stage B's mean gradient without correction or division to that of the success, 0 where either vanishes"},
-		{"stage_a", "rollouts of stage A that were charged with the step"},
-	},
-	Provenance: "code",
-	Source:     "R2PO (arXiv 2601.11960; github RRPO-ARR/Code); strategies/systems.md, section 1",
 }
 
 func readR2PO(a *spec.Args) (System, error) {

@@ -299,7 +299,7 @@ func TestR2POLearns(t *testing.T) {
 		if got := p.Parameters()[0] - before[0]; !(math.Abs(got-want) < 1e-12) || p.Parameters()[1] != before[1] {
 			t.Errorf("%q: moves by %v and %v, want %v and 0", keys, got, p.Parameters()[1]-before[1], want)
 		}
-		if d := step.point.Diagnostics; len(d) != len(r2poInfo.Diagnostics) || d[0].Name != r2poInfo.Diagnostics[0].Name || !(math.Abs(d[0].Value-.6) < 1e-15) {
+		if d := step.point.Diagnostics; len(d) != len(r2poKind.info.Diagnostics) || d[0].Name != r2poKind.info.Diagnostics[0].Name || !(math.Abs(d[0].Value-.6) < 1e-15) {
 			t.Errorf("diagnostics %v", d)
 		}
 	}
