@@ -42,7 +42,9 @@ import (
 // head, as released, unless correction=importance (ours): weights pi_theta/
 // pi_combined of the whole outcome. The mean gradient of a stage B without
 // division is, in logits, mu (r - p_mu): that of the combined policy, applied to
-// theta (see HeadBias).
+// theta (see HeadBias). Dropped groups do not thin a step, as they do under the
+// run's own objective: the arm to compare with is a-steps=0,init=zero, the same
+// updates without a head.
 //
 // control=temperature answers from softmax(theta/tau) in place of the combined
 // policy: one tau for all prompts, at which the mean over the trained prompts of
