@@ -350,10 +350,11 @@ func secondMoments(outcomes []Outcome, pi []float64) []float64 {
 }
 
 // SkipCrossing returns the report of the fewest skipped layers at which
-// Efficiency falls below 1, and false where it never does.
-func SkipCrossing(p Layered, pass float64) (SkipReport, bool, error) {
+// Efficiency falls below 1 without any pass, and false where it never does. A
+// pass can make few skipped layers lose where more of them win.
+func SkipCrossing(p Layered) (SkipReport, bool, error) {
 	for skipped := 1; skipped <= len(p.Skipped())-2; skipped++ {
-		r, err := Skipping(p, skipped, pass)
+		r, err := Skipping(p, skipped, 0)
 		if err != nil || r.Efficiency < 1 {
 			return r, err == nil, err
 		}

@@ -56,7 +56,7 @@ func TestSkippingGolden(t *testing.T) {
 	for _, c := range want.Crossing {
 		for _, layers := range []int{4, 8, 12} {
 			p := deep(t, fmt.Sprintf("layers=%d,answers=%d", layers, c.Answers), fmt.Sprintf("point:p=%v", c.P), 1)
-			got, crosses, err := SkipCrossing(p, 0)
+			got, crosses, err := SkipCrossing(p)
 			if err != nil || crosses != (c.Rho != nil) {
 				t.Errorf("%+v, %d layers: crosses %v at %+v, %v", c, layers, crosses, got, err)
 				continue
@@ -199,6 +199,55 @@ func TestSkippingMoments(t *testing.T) {
 	}
 	if !above || !below {
 		t.Errorf("second moments above 1 + chi^2: %v, below: %v, want both", above, below)
+	}
+}
+
+// TestMomentByAnswers works the weighted second moment out over the answers of
+// the policy without a layer, as E_mu[w^2 (r-p)^2 ||S||^2].
+func TestMomentByAnswers(t *testing.T) {
+	p := deep(t, "layers=3,answers=4,spread=1", population, 1)
+	pi := Probabilities(nil, p.Outcomes(0), p.LogProbs(nil, 0))
+	logp, err := without(p, 0, []int{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, off := 0.0, 0.0
+	for k, mu := range Probabilities(nil, p.Outcomes(0), logp) {
+		reward, norm := 0.0, 0.0
+		if k == 0 {
+			reward = 1
+		}
+		for j := range pi { // of e_k - pi
+			d := -pi[j]
+			if j == k {
+				d++
+			}
+			norm += d * d
+		}
+		w := pi[k] / mu
+		on += mu * w * (reward - pi[0]) * (reward - pi[0]) * norm
+		off += mu * w * w * (reward - pi[0]) * (reward - pi[0]) * norm
+	}
+	r, err := Skipping(p, 1, 0)
+	if err != nil || !(math.Abs(r.Moment-off/on) < 1e-13) {
+		t.Errorf("second moment %v, %v, want %v", r.Moment, err, off/on)
+	}
+}
+
+// TestRatios: weights are of whole outcomes, and 0 for those that no rollout had.
+func TestRatios(t *testing.T) {
+	p, mu := headed(t, "sequence:tokens=3,branching=2,correct=2", 1, 1)
+	outcomes := p.Outcomes(0)
+	pi, q := Probabilities(nil, outcomes, p.LogProbs(nil, 0)), Probabilities(nil, outcomes, mu[0])
+	g := Group{Counts: []int{1, 0, 2, 1}}
+	for k, w := range ratios(nil, &g, outcomes, p.LogProbs(nil, 0), mu[0]) {
+		want := pi[k] / q[k]
+		if k == 1 {
+			want = 0
+		}
+		if !(math.Abs(w-want) < 1e-13*want+1e-300) {
+			t.Errorf("outcome %d: weight %v, want %v", k, w, want)
+		}
 	}
 }
 

@@ -238,6 +238,20 @@ func meanError(x []float64) (mean, se float64) {
 	return mean, math.Sqrt(se / n / (n - 1))
 }
 
+// TestDrawGroup: frequencies of n = 200000 rollouts lie within .00631 of their
+// probabilities by Hoeffding's bound, with false alarms below 1e-6 over the four
+// outcomes; a shift of .0127 is missed with probability below 1e-6.
+func TestDrawGroup(t *testing.T) {
+	const n = 200_000
+	p := policy(t, "softmax:answers=4,correct=2,near=1,gap=1", "point:p=0.3", 1)
+	g := drawGroup(p, 0, n, newRand(31).Float64)
+	for k, want := range Probabilities(nil, p.Outcomes(0), p.LogProbs(nil, 0)) {
+		if got := float64(g.Counts[k]) / n; !(math.Abs(got-want) < .00631) {
+			t.Errorf("outcome %d: frequency %v, want %v", k, got, want)
+		}
+	}
+}
+
 // TestHeadsGain is half of prediction (ii) of strategies/systems.md, exactly: on
 // one logit a group that is answered nearer to 1/2 moves it further up, however
 // close p is to 1. So stage B without correction does not lose there by itself.
@@ -430,6 +444,22 @@ func TestR2POSchedule(t *testing.T) {
 	_ = anew.Answer(2, func() error { return nil })
 	if slices.Equal(first, anew.head) || !(floats.Norm(anew.head, math.Inf(1)) < 6e-6) {
 		t.Errorf("head %v, then %v: want new noise of size 1e-6", first, anew.head)
+	}
+}
+
+// TestVisitsDiffer: visits from the same head and policy draw other rollouts.
+func TestVisitsDiffer(t *testing.T) {
+	p := policy(t, "logit", population, 8)
+	r := begun(t, "r2po:schedule=1,init=zero,reset=visit,a-prompts=8", p, DefaultObjective()).(*r2po)
+	var heads [2][]float64
+	for i := range heads {
+		if err := r.Answer(i+1, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		heads[i] = slices.Clone(r.head)
+	}
+	if slices.Equal(heads[0], heads[1]) {
+		t.Error("two visits train the same head")
 	}
 }
 
