@@ -447,6 +447,43 @@ func TestR2POSchedule(t *testing.T) {
 	}
 }
 
+// TestStageAByHand: one step of size 1 on a logit at 1/2. In a group of three
+// with one odd rollout scores are 1, 1/2, 1/2: mean 2/3, sd^2 = 1/12, and the
+// logit moves by a third of (1/3)/(sqrt(1/12) + 1e-6) towards the odd one. From
+// there the divergence pulls back: d/dz KL(p || 1/2) = p(1-p) z.
+func TestStageAByHand(t *testing.T) {
+	const kl = 0.5
+	moved, pulled := 0, 0
+	for seed := range 40 {
+		p := policy(t, "logit", "point:p=0.5", 1)
+		r := begun(t, fmt.Sprintf("r2po:schedule=%d,a-steps=2,a-prompts=1,n=3,init=zero,kl=%v", seed+1, kl), p, DefaultObjective()).(*r2po)
+		r.key = r.key.With(uint64(seed))
+		var err error
+		if r.stageA.optimizer, err = NewOptimizer("sgd:lr=1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Answer(1, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		step := 1. / 9 / (math.Sqrt(1./12) + 1e-6)
+		after := func(z float64) float64 { return z - kl*z/(2+2*math.Cosh(z)) }
+		switch got := math.Abs(r.head[0]); {
+		case got == 0: // both groups were equal
+		case math.Abs(got-step) < 1e-14: // one of them
+			moved++
+		case math.Abs(got-after(step)-step) < 1e-14, math.Abs(got-math.Abs(after(step)-step)) < 1e-14:
+			pulled++
+		default:
+			t.Errorf("seed %d: the head is %v", seed, r.head[0])
+		}
+	}
+	// A group is unequal with probability 3/4 at first: none of either kind would
+	// have probability (5/8)^40 < 1e-8.
+	if moved == 0 || pulled == 0 {
+		t.Errorf("%d heads moved once and %d twice, of 40", moved, pulled)
+	}
+}
+
 // TestVisitsDiffer: visits from the same head and policy draw other rollouts.
 func TestVisitsDiffer(t *testing.T) {
 	p := policy(t, "logit", population, 8)
