@@ -350,18 +350,23 @@ func TestTemperature(t *testing.T) {
 
 // TestR2POLearns drives stage B with groups of a logit at p = 5/12, answered at
 // 3/5: s of n move it by s A/n, a group of equal rewards does not count, and
-// weights are w = 25/36 of hits and 35/24 of misses.
+// weights are w = 25/36 of hits and 35/24 of misses. A policy that has come to
+// p = 5/12 over a distance z from the initial one is pulled back by kl p(1-p) z.
 func TestR2POLearns(t *testing.T) {
 	a := .75 / (.5 + 1e-4) // of one hit in four: sd^2 = (9/16 + 3/16)/3
 	b := -.25 / (.5 + 1e-4)
+	const distance = 0.3
 	for keys, want := range map[string]float64{
-		"":                       a / 4,
-		",correction=importance": (25./36*a*7/12 - 35./24*3*b*5/12) / 4,
+		",kl=0":                       a / 4,
+		",kl=0,correction=importance": (25./36*a*7/12 - 35./24*3*b*5/12) / 4,
+		",kl=2":                       a/4 - 2*5./12*7/12*distance,
 	} {
 		p := policy(t, "logit", "point:p=0.4166666666666667", 2)
+		floats.AddConst(-distance, p.Parameters())
 		o := DefaultObjective()
 		o.Aggregate = sim.AggregatePrompt
 		s := begun(t, "r2po:init=zero"+keys, p, o)
+		floats.AddConst(distance, p.Parameters())
 		before := slices.Clone(p.Parameters())
 		mu := appendTwoAnswers(nil, logOdds(.6))
 		step := &Step{Number: 1, Groups: []Group{
