@@ -270,7 +270,6 @@ func (r *r2po) Learn(s *Step) error {
 		Diagnostic{"stage_a", float64(r.spent)},
 	)
 	s.Charge(r.spent, r.tokens, 0)
-	r.spent, r.tokens = 0, 0
 	s.Groups = slices.DeleteFunc(s.Groups, func(g Group) bool {
 		n, successes := size(r.policy.Outcomes(g.X), g.Counts)
 		return successes == 0 || successes == n
