@@ -52,7 +52,7 @@ var nestedKind = systemKind{
 		Name: "nested-reft",
 		Parameters: []strategy.Parameter{
 			{Name: "skip", Default: "0.1", Range: "[0, 1)", Doc: "share of the layers that are skipped, rounded up; never the first or the last"},
-			{Name: "weight", Default: weightImportance, Range: "importance | truncated | none", Doc: "w = pi/mu, min(1, w) or 1"},
+			{Name: "weight", Default: weightImportance, Range: "importance | truncated | none", Doc: "what advantages are multiplied by: w = pi/mu, min(1, w) or 1"},
 			{Name: "baseline", Default: baselineRaw, Range: "raw | weighted", Doc: "the estimator, which knows no weights, or the mean reward under the weights in its place"},
 			{Name: "pass", Default: "0.1", Range: "x >= 0", Doc: "cost of the full policy's pass over a trained rollout, in full rollouts (ours)"},
 		},

@@ -52,8 +52,8 @@ import (
 // found by bisection. Stage A then only says which entropy: it is not charged.
 //
 // Left out: format rewards, so that groups have two values of reward and not
-// four; rewards are 0 and 1 where the code's are a unit apart twice, so that the
-// 1e-4 counts double; the temperature of 0.9; weight decay.
+// four; rewards 0 and 1 are half as far apart as the code's, so that the 1e-4
+// counts double; the temperature of 0.9; weight decay.
 type r2po struct {
 	spec          string
 	visits        int // steps between visits, 0 for the released ones
@@ -91,7 +91,7 @@ var r2poKind = systemKind{
 			{Name: "kl", Default: "0.04", Range: "x >= 0", Doc: "KL to the initial policy, both stages"},
 			{Name: "init", Default: "normal", Range: "normal | zero", Doc: "the head's start: normal noise of size 1e-6, or 0"},
 			{Name: "reset", Default: "never", Range: "never | visit", Doc: "when the head starts anew"},
-			{Name: "correction", Default: "none", Range: "none | importance", Doc: "stage B as released, or with weights pi/mu (ours)"},
+			{Name: "correction", Default: "none", Range: "none | importance", Doc: "stage B as released, or with weights pi/mu (ours); either way it replaces the estimator, clipping and KL of the run"},
 			{Name: "control", Default: "none", Range: "none | temperature", Doc: "a temperature of the same mean entropy in place of the head (ours)"},
 		},
 		Diagnostics: []Figure{
