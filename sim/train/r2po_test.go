@@ -421,6 +421,18 @@ func TestR2POLedger(t *testing.T) {
 	}
 }
 
+// TestStageACharge by hand: two rollouts of three tokens and one of two.
+func TestStageACharge(t *testing.T) {
+	outcomes, counts := []Outcome{{Correct: true, Tokens: 3}, {Tokens: 2}}, []int{2, 1}
+	for temperature, want := range map[bool][2]int{false: {3, 8}, true: {0, 0}} {
+		r := &r2po{temperature: temperature}
+		r.charge(outcomes, counts)
+		if r.spent != want[0] || r.tokens != want[1] {
+			t.Errorf("temperature %v: %d rollouts of %d tokens, want %v", temperature, r.spent, r.tokens, want)
+		}
+	}
+}
+
 // TestR2POSchedule: the released visits, the head's resets and its start.
 func TestR2POSchedule(t *testing.T) {
 	p := policy(t, "logit", population, 4)
