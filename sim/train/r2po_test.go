@@ -501,6 +501,26 @@ func TestStageAByHand(t *testing.T) {
 	}
 }
 
+// TestVisitGoesRound: four steps of two prompts each train heads of all eight,
+// but those of equal groups: a group of seven at p = 1/2 is equal with probability
+// 1/64, more than four of eight with probability below 1e-7.
+func TestVisitGoesRound(t *testing.T) {
+	p := policy(t, "logit", "point:p=0.5", 8)
+	r := begun(t, "r2po:init=zero,a-steps=4,n=7", p, DefaultObjective()).(*r2po)
+	if err := r.Answer(1, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	trained := 0
+	for _, phi := range r.head {
+		if phi != 0 {
+			trained++
+		}
+	}
+	if trained < 4 {
+		t.Errorf("heads of %d prompts of 8 are trained", trained)
+	}
+}
+
 // TestVisitsDiffer: visits from the same head and policy draw other rollouts.
 func TestVisitsDiffer(t *testing.T) {
 	p := policy(t, "logit", population, 8)
