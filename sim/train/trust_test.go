@@ -202,13 +202,13 @@ var regions = []TrustRegion{
 	paperRule{.04}, releasedRule{.04}, arealRule{.02, clipRange{.2}}, clipRange{.2}, noRegion{}, truncatedWeights{},
 }
 
-// frozen is what another region said once.
-type frozen struct {
+// recalled is what another region said once.
+type recalled struct {
 	kept []float64
 	r    Range
 }
 
-func (f frozen) Limit(_ []Token, kept []float64) Range {
+func (f recalled) Limit(_ []Token, kept []float64) Range {
 	copy(kept, f.kept)
 	return f.r
 }
@@ -259,7 +259,7 @@ func TestTrustObjective(t *testing.T) {
 		}
 		r := u.limits
 		r.Low, r.High = r.Low*1.001, r.High/1.001
-		u.trust = frozen{slices.Clone(u.kept), r}
+		u.trust = recalled{slices.Clone(u.kept), r}
 		_, grad, err := gradient()
 		if err != nil {
 			t.Fatal(name, err)
