@@ -91,7 +91,20 @@ func odd(label string, ps []Point) map[string]func() (Figure, error) {
 		"comparison": func() (Figure, error) {
 			return Comparison(ComparisonData{label, []string{label, "b"}, rows, 1})
 		},
+		"curves":             func() (Figure, error) { return Curves(oddCurves(label, ps, false)) },
+		"logarithmic curves": func() (Figure, error) { return Curves(oddCurves(label, ps, true)) },
+		"calibration": func() (Figure, error) {
+			return Calibration(CalibrationData{label, label, []Predictor{{label, ps}, {"b", ps}}})
+		},
 	}
+}
+
+// oddCurves has two panels, the second of one line.
+func oddCurves(label string, ps []Point, log bool) CurvesData {
+	return CurvesData{Title: label, X: label, LogX: log, Styles: [2]string{label, "b"}, Panels: []CurvesPanel{
+		{Y: label, LogY: log, Lines: []Line{{label, ps, ps}, {"b", nil, ps}}, Reference: 1, Name: label},
+		{Y: "b", LogY: log, Lines: []Line{{label, ps, ps}}, Reference: nan},
+	}}
 }
 
 // TestExtremes draws every odd series in every kind of figure, with short and
@@ -158,6 +171,12 @@ func TestTwentySeries(t *testing.T) {
 		parties = append(parties, label)
 	}
 	party := ComparisonRow{"", "all", make([]Value, 20)}
+	var lines []Line
+	var predictors []Predictor
+	for _, f := range families {
+		lines = append(lines, Line{f.Label, f.MeanField, f.MonteCarlo})
+		predictors = append(predictors, Predictor{f.Label, f.MonteCarlo})
+	}
 	figures := map[string]Figure{
 		"speedup":     must(Speedup(SpeedupData{Shapes: families, Exponent: "1"})),
 		"eta":         must(EtaShape(EtaShapeData{Schedules: families})),
@@ -166,6 +185,8 @@ func TestTwentySeries(t *testing.T) {
 		"group sizes": must(GroupSizes(GroupSizesData{laws})),
 		"comparison":  must(Comparison(ComparisonData{"x", []string{"replay"}, rows, nan})),
 		"parties":     must(Comparison(ComparisonData{"x", parties, []ComparisonRow{party}, nan})),
+		"curves":      must(Curves(CurvesData{X: "x", Styles: [2]string{"a", "b"}, Panels: []CurvesPanel{{Lines: lines, Reference: nan}}})),
+		"calibration": must(Calibration(CalibrationData{"x", "y", predictors})),
 	}
 	for name, f := range figures {
 		for _, w := range []Width{OneColumn, TwoColumn} {
@@ -204,6 +225,21 @@ func TestConstructorErrors(t *testing.T) {
 		{"comparison: 61 rows, want [1, 60]", func() (Figure, error) {
 			return Comparison(ComparisonData{Rows: make([]ComparisonRow, 61)})
 		}},
+		{"curves: 0 panels, want [1, 6]", func() (Figure, error) { return Curves(CurvesData{}) }},
+		{"curves: 7 panels, want [1, 6]", func() (Figure, error) { return Curves(CurvesData{Panels: make([]CurvesPanel, 7)}) }},
+		{"curves: no finite point", func() (Figure, error) { return Curves(CurvesData{Panels: make([]CurvesPanel, 1)}) }},
+		{"curves: no finite point", func() (Figure, error) {
+			return Curves(CurvesData{LogX: true, Panels: []CurvesPanel{{Lines: []Line{{"a", []Point{At(0, 1), At(-1, 2)}, nil}}}}})
+		}},
+		{"curves: 41 series, want [1, 40]", func() (Figure, error) {
+			return Curves(CurvesData{Panels: []CurvesPanel{{Lines: make([]Line, 41)}}})
+		}},
+		{"calibration: no finite positive case", func() (Figure, error) {
+			return Calibration(CalibrationData{Predictors: []Predictor{{"a", []Point{At(0, 1), At(1, -1), At(nan, 1)}}}})
+		}},
+		{"calibration: 41 series, want [1, 40]", func() (Figure, error) {
+			return Calibration(CalibrationData{Predictors: make([]Predictor, 41)})
+		}},
 		{`comparison: row "r" has 2 values, want at most 1`, func() (Figure, error) {
 			return Comparison(ComparisonData{"x", []string{"p"}, []ComparisonRow{{"", "r", make([]Value, 2)}}, nan})
 		}},
@@ -241,6 +277,16 @@ func TestNotes(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("%d notes, want %d: %q", len(got), len(want), got)
+	}
+	f = must(Curves(CurvesData{LogX: true, Styles: [2]string{"trained"}, Panels: []CurvesPanel{
+		{Lines: []Line{{Label: "a", First: []Point{At(0, 1), At(1, 1), At(2, 2)}}}, Reference: nan},
+	}}))
+	if got := f.Notes(); len(got) != 1 || got[0] != "a, trained: 1 of 3 points dropped (X not above 0)" {
+		t.Errorf("notes %q, want one on the point at 0", got)
+	}
+	f = must(Calibration(CalibrationData{"x", "y", []Predictor{{"a", []Point{At(1, 0), At(1, 2), At(inf, 2)}}}}))
+	if got := f.Notes(); len(got) != 2 || got[0] != "a: 1 of 3 cases dropped (not above 0)" || got[1] != "a: 1 of 2 points dropped (not finite)" {
+		t.Errorf("notes %q, want two on what is dropped", got)
 	}
 	for name, f := range samples() {
 		if n := f.Notes(); name != "gradient" && len(n) > 0 {

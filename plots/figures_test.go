@@ -380,6 +380,142 @@ func TestNumbersReachComparison(t *testing.T) {
 	}
 }
 
+// panelOf returns a figure of one of the panels.
+func panelOf(f Figure, i int) Figure {
+	f.panels = f.panels[i : i+1]
+	return f
+}
+
+// hasBand reports whether an area of the colour has both ends of the intervals
+// of all the points on its rim.
+func (p *probe) hasBand(points []Point, x, y scale, c color.Color) bool {
+	for _, f := range p.fills {
+		all := f.color == c
+		for _, q := range points {
+			all = all && near(f.points, x.page(q.X), y.page(q.Low)) && near(f.points, x.page(q.X), y.page(q.High))
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func TestNumbersReachCurves(t *testing.T) {
+	d := sampleCurves()
+	f := must(Curves(d))
+	for i, q := range d.Panels {
+		p := look(panelOf(f, i), TwoColumn)
+		x, y := p.scales(t, false, false)
+		for k, l := range q.Lines {
+			c := inkOf(k).mark
+			if !p.hasCurve(l.First, x, y, c, nil) {
+				t.Errorf("panel %d, %s: the curve does not run through its points", i, l.Label)
+			}
+			if !p.hasBand(l.First, x, y, tint(c, 0.2)) {
+				t.Errorf("panel %d, %s: the band does not have its intervals", i, l.Label)
+			}
+			if len(l.Second) > 0 && !p.hasCurve(l.Second, x, y, c, kinds[truncated].dashes) {
+				t.Errorf("panel %d, %s: the dashed curve does not run through its points", i, l.Label)
+			}
+		}
+		level := []Point{At(0, q.Reference), At(400, q.Reference)}
+		if usable(q.Reference) != p.hasCurve(level, x, y, boundGrey, nil) {
+			t.Errorf("panel %d: reference %v: drawn %v", i, q.Reference, !usable(q.Reference))
+		}
+	}
+}
+
+// hasPolygon reports whether a mark with corners stands around the point.
+func (p *probe) hasPolygon(q Point, x, y scale, c color.Color) bool {
+	for _, f := range p.fills {
+		if f.color != c || f.radius > 0 || len(f.points) < 3 {
+			continue
+		}
+		x0, x1, y0, y1 := inf, -inf, inf, -inf
+		for _, v := range f.points {
+			x0, x1 = min(x0, float64(v.X)), max(x1, float64(v.X))
+			y0, y1 = min(y0, float64(v.Y)), max(y1, float64(v.Y))
+		}
+		const most = 2.7 * float64(dotRadius)
+		if x1-x0 < most && y1-y0 < most && math.Abs((x0+x1)/2-x.page(q.X)) < within && math.Abs((y0+y1)/2-y.page(q.Y)) < 2*within {
+			return true
+		}
+	}
+	return false
+}
+
+// TestBeads wants marks on the curves whose colour another has, and on no other.
+func TestBeads(t *testing.T) {
+	d := sampleCurves()
+	d.Panels = d.Panels[:1]
+	p := look(must(Curves(d)), TwoColumn)
+	x, y := p.scales(t, false, false)
+	for k, l := range d.Panels[0].Lines {
+		last := l.First[len(l.First)-1]
+		found := p.hasPolygon(last, x, y, inkOf(k).mark)
+		if found != (k >= len(inks)) {
+			t.Errorf("%s: a mark at its end: %v", l.Label, found)
+		}
+	}
+}
+
+func TestNumbersReachSlopes(t *testing.T) {
+	d := sampleSlopes()
+	p := look(must(Curves(d)), OneColumn)
+	x, y := p.scales(t, true, false)
+	for k, l := range d.Panels[0].Lines {
+		if !p.hasCurve(l.First, x, y, inkOf(k).mark, nil) {
+			t.Errorf("%s: the curve does not run through its points", l.Label)
+		}
+	}
+	if !p.hasCurve([]Point{At(1e-5, 1), At(0.1, 1)}, x, y, boundGrey, nil) {
+		t.Error("the reference is not drawn at 1")
+	}
+}
+
+func TestNumbersReachCalibration(t *testing.T) {
+	d := sampleCalibration()
+	p := look(must(Calibration(d)), OneColumn)
+	x, y := p.scales(t, true, true)
+	for k, q := range d.Predictors {
+		for _, c := range q.Cases {
+			if k == 0 && !p.hasDot(c, x, y, inkOf(k).mark, 0) { // the discs
+				t.Errorf("%s: no dot with its interval at %+v", q.Label, c)
+			}
+			found := false
+			for _, l := range p.lines {
+				found = found || l.color == inkOf(k).mark && near(l.points, x.page(c.X), y.page(c.Low)) && near(l.points, x.page(c.X), y.page(c.High))
+			}
+			if !found {
+				t.Errorf("%s: no interval at %+v", q.Label, c)
+			}
+			if k > 0 && !p.hasPolygon(c, x, y, inkOf(k).mark) {
+				t.Errorf("%s: no mark at %+v", q.Label, c)
+			}
+		}
+	}
+	var ends []Point
+	for _, v := range []float64{1, 2} {
+		ends = append(ends, At(v, v))
+	}
+	on := false
+	for _, l := range p.lines {
+		if l.color != boundGrey || len(l.points) != 2 || l.points[0].Y == l.points[1].Y {
+			continue // the key
+		}
+		on = true
+		a, b := l.points[0], l.points[1]
+		for _, q := range ends {
+			v := float64(a.Y) + (x.page(q.X)-float64(a.X))*float64(b.Y-a.Y)/float64(b.X-a.X)
+			on = on && math.Abs(v-y.page(q.Y)) < within
+		}
+	}
+	if !on {
+		t.Error("the diagonal does not run through (1, 1) and (2, 2)")
+	}
+}
+
 // text returns all words of the page.
 func (p *probe) text() string {
 	var s []string
@@ -406,6 +542,9 @@ func TestTitlesCarrySymbols(t *testing.T) {
 		"gradient":    {"M·σ", "||grad L||", "norm = bound"},
 		"screening":   {"round t", "false omission", "false negative"},
 		"comparison":  {"signal per rollout", "random control", "replay, 95 % interval"},
+		"curves":      {"target", "trained prompts", "held-out prompts", "zero-variance groups, share", "fixed:g=8"},
+		"slopes":      {"initial success probability p", "local slope"},
+		"calibration": {"η^(1/3)", "progress", "measured = predicted", "measured ratio"},
 	}
 	for name, f := range samples() {
 		text := look(f, TwoColumn).text()

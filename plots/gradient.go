@@ -90,8 +90,7 @@ func scatterPanel(cases []Point, bound, unit string, n *notes) *panel {
 		p.key = append(p.key, speckSample(grouped(len(below))+" cases", inkOf(0).mark))
 	}
 	p.plot.Add(diagonal{})
-	line := draw.LineStyle{Color: boundGrey, Width: boundWidth}
-	p.key = append(p.key, lineSample("norm = bound", line))
+	p.key = append(p.key, lineSample("norm = bound", equality{}.style()))
 	if len(above) > 0 {
 		m := mark{color: inkOf(3).mark, shape: diamond{}}
 		p.plot.Add(dots{points: above, mark: m})
@@ -214,7 +213,7 @@ func (diagonal) Plot(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		from, to := vg.Point{X: x(lo), Y: y(lo)}, vg.Point{X: x(hi), Y: y(hi)}
 		c.FillPolygon(white, []vg.Point{from, to, {X: to.X, Y: c.Max.Y}, {X: c.Min.X, Y: c.Max.Y}, {X: c.Min.X, Y: from.Y}})
-		curve{points: []Point{At(lo, lo), At(hi, hi)}, style: draw.LineStyle{Color: boundGrey, Width: boundWidth}}.Plot(c, p)
+		equality{}.Plot(c, p)
 	}
 }
 

@@ -20,6 +20,16 @@ type chart struct {
 	x, y     axis
 	include  []float64 // y values that must be in range
 	xRange   span      // of the axis; empty: that of the data
+
+	kindNames []string // of the first kinds, in place of kinds' own
+}
+
+// kindName names a kind in keys and notes.
+func (ch chart) kindName(k kind) string {
+	if int(k) < len(ch.kindNames) {
+		return ch.kindNames[k]
+	}
+	return kinds[k].name
 }
 
 // A trace is the cleaned points of one family and kind, and their look.
@@ -38,6 +48,14 @@ type trace struct {
 // sampled reports whether the trace is points, not a curve.
 func (t trace) sampled() bool { return t.kind == monteCarlo }
 
+// bead returns the mark of a curve whose colour another has, else nil.
+func (t trace) bead() draw.GlyphDrawer {
+	if t.sampled() || t.series < len(inks) {
+		return nil
+	}
+	return shapeOf(t.series)
+}
+
 // last returns the last point, on the axis where there is one.
 func (t trace) last() Point {
 	if len(t.runs) == 0 {
@@ -47,26 +65,35 @@ func (t trace) last() Point {
 	return run[len(run)-1]
 }
 
-// figure draws the chart.
+// figure draws the chart alone.
 func (ch chart) figure() (Figure, error) {
 	f := Figure{title: ch.title}
+	p, err := ch.panel(&f.notes)
+	if err != nil {
+		return Figure{}, err
+	}
+	f.panels = []*panel{p}
+	return f, nil
+}
+
+// panel draws the chart as a panel of a figure.
+func (ch chart) panel(n *notes) (*panel, error) {
 	if len(ch.families) > maxSeries {
-		return Figure{}, fmt.Errorf("plots: %s: %d series, want [1, %d]", ch.what, len(ch.families), maxSeries)
+		return nil, fmt.Errorf("plots: %s: %d series, want [1, %d]", ch.what, len(ch.families), maxSeries)
 	}
-	traces := ch.traces(&f.notes)
+	traces := ch.traces(n)
 	if len(traces) == 0 {
-		return Figure{}, fmt.Errorf("plots: %s: no finite point to draw", ch.what)
+		return nil, fmt.Errorf("plots: %s: no finite point to draw", ch.what)
 	}
-	caps := f.notes.runs(ch.capName, ch.cap)
+	caps := n.runs(ch.capName, ch.cap)
 	x, y := ch.ranges(traces, caps)
 	p := &panel{x: ch.x, y: ch.y, tall: 2.35 * vg.Inch}
-	p.setPlot(f.notes.clean(ch.xTitle), f.notes.clean(ch.yTitle), x, y)
+	p.setPlot(n.clean(ch.xTitle), n.clean(ch.yTitle), x, y)
 	p.plot.Add(grid{})
 	ch.addCap(p, caps, y)
 	addTraces(p, traces)
-	p.key = ch.key(traces, &f.notes)
-	f.panels = []*panel{p}
-	return f, nil
+	p.key = ch.key(traces, n)
+	return p, nil
 }
 
 // traces cleans the points and the labels and gives each trace its look: with
@@ -77,7 +104,10 @@ func (ch chart) traces(n *notes) []trace {
 		name := n.clean(fam.Label)
 		for k := range kinds {
 			t := trace{family: i, kind: kind(k), series: i, name: name}
-			what := name + ", " + kinds[k].name
+			what := name
+			if kindName := n.clean(ch.kindName(kind(k))); kindName != "" {
+				what += ", " + kindName
+			}
 			t.runs = n.runs(what, ch.inRange(what, fam.of(kind(k)), n))
 			if ch.y.log {
 				t.runs, t.zeros = positive(t.runs)
@@ -96,7 +126,7 @@ func (ch chart) traces(n *notes) []trace {
 		if len(ch.families) == 1 {
 			t.series = int(t.kind)
 			if len(ts) > 1 {
-				t.name = kinds[t.kind].name
+				t.name = n.clean(ch.kindName(t.kind))
 			}
 		}
 		if ch.x.integer {
@@ -123,12 +153,24 @@ func countKinds(ts []trace, as func(trace) bool) int {
 	return len(seen)
 }
 
-// inRange drops points beside an axis of fixed range.
+// inRange drops points that the axis of x cannot show: beside its fixed range, or
+// not above 0 where it is logarithmic.
 func (ch chart) inRange(what string, points []Point, n *notes) []Point {
+	var in []Point
+	if ch.x.log {
+		for _, p := range points {
+			if !(p.X < tiny) {
+				in = append(in, p)
+			}
+		}
+		if d := len(points) - len(in); d > 0 {
+			n.add("%s: %d of %d points dropped (X not above 0)", what, d, len(points))
+		}
+		return in
+	}
 	if ch.xRange.empty() {
 		return points
 	}
-	var in []Point
 	for _, p := range points {
 		if !(p.X < ch.xRange.min || p.X > ch.xRange.max) {
 			in = append(in, p)
@@ -196,6 +238,8 @@ func (ch chart) ranges(ts []trace, caps [][]Point) (x, y span) {
 	switch {
 	case !ch.xRange.empty():
 		x = ch.xRange
+	case ch.x.log:
+		x = x.paddedLog(0)
 	case ch.x.integer:
 		x = x.padded(0.015, 0.015) // points of the first and last round stand aside
 	default:
@@ -215,7 +259,7 @@ func (ch chart) addCap(p *panel, caps [][]Point, y span) {
 		if last := run[len(run)-1]; last.Y > y.max {
 			p.exits = append(p.exits, exit{ch.capName, run, boundInk})
 		} else {
-			p.ends = append(p.ends, end{ch.capName, last.X, last.Y, boundInk})
+			p.ends = append(p.ends, end{text: ch.capName, x: last.X, y: last.Y, ink: boundInk})
 		}
 	}
 }
@@ -232,7 +276,7 @@ func addTraces(p *panel, ts []trace) {
 		}
 		curved[t.family] = curved[t.family] || t.curve()
 		if last := t.last(); !labelled[t.series] && t.name != "" {
-			p.ends = append(p.ends, end{t.name, last.X, last.Y, inkOf(t.series)})
+			p.ends = append(p.ends, end{t.name, last.X, max(last.Y, p.plot.Y.Min), inkOf(t.series), t.bead()})
 		}
 		labelled[t.series] = true
 	}
@@ -241,6 +285,9 @@ func addTraces(p *panel, ts []trace) {
 			switch {
 			case t.curve():
 				p.plot.Add(curve{points: run, style: t.line})
+				if t.bead() != nil {
+					p.plot.Add(beads{run, mark{color: inkOf(t.series).mark, shape: t.bead()}})
+				}
 			case !curved[t.family]: // points alone: guide the eye
 				p.plot.Add(curve{run, draw.LineStyle{Color: tint(inkOf(t.series).mark, 0.45), Width: hairWidth}, t.shift})
 			}
@@ -253,6 +300,15 @@ func addTraces(p *panel, ts []trace) {
 			}
 		}
 		p.plot.Add(zeros{t.zeros, inkOf(t.series).mark, t.shift})
+	}
+}
+
+// addLevel draws a thin grey line across the panel, labelled at its end.
+func (p *panel) addLevel(y float64, name string) {
+	x := p.plot.X
+	p.plot.Add(curve{points: []Point{At(x.Min, y), At(x.Max, y)}, style: draw.LineStyle{Color: boundGrey, Width: boundWidth}})
+	if name != "" {
+		p.ends = append(p.ends, end{text: name, x: x.Max, y: y, ink: boundInk})
 	}
 }
 
@@ -274,10 +330,10 @@ func (ch chart) key(ts []trace, n *notes) []sample {
 				continue
 			}
 			if t.sampled() {
-				key = append(key, dotSample(kinds[k].name, mark{color: axisGrey, shape: draw.CircleGlyph{}}, vg.Point{Y: 4}))
+				key = append(key, dotSample(n.clean(ch.kindName(kind(k))), mark{color: axisGrey, shape: draw.CircleGlyph{}}, vg.Point{Y: 4}))
 			} else {
 				t.line.Color = axisGrey
-				key = append(key, lineSample(kinds[k].name, t.line))
+				key = append(key, lineSample(n.clean(ch.kindName(kind(k))), t.line))
 			}
 			break
 		}

@@ -157,6 +157,29 @@ func (d dots) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	return boxes
 }
 
+// beads are marks on a curve, at the points nearest to even places.
+type beads struct {
+	points []Point
+	mark   mark
+}
+
+// beadStep is the distance of these places.
+const beadStep = vg.Length(22)
+
+func (b beads) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	next := c.Min.X
+	for i, pt := range b.points {
+		at := vg.Point{X: x(pt.X), Y: y(pt.Y)}
+		if at.X < next && i < len(b.points)-1 || !c.Contains(at) {
+			continue
+		}
+		next = at.X + beadStep
+		b.mark.rim(c, at)
+		b.mark.dot(c, at)
+	}
+}
+
 // diamond is a filled square on its corner.
 type diamond struct{}
 

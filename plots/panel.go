@@ -31,6 +31,15 @@ type end struct {
 	text string
 	x, y float64 // the point
 	ink  ink
+	bead draw.GlyphDrawer // the mark of the curve, before the label; nil for none
+}
+
+// indent is the room of the bead.
+func (e end) indent() vg.Length {
+	if e.bead == nil {
+		return 0
+	}
+	return keyDot
 }
 
 // An exit labels a curve above the place where it leaves the plot.
@@ -76,10 +85,10 @@ func (p *panel) fit(width vg.Length) fitted {
 	width -= 2 * margin
 	f := fitted{panel: p}
 	for _, e := range p.ends {
-		lines := labelRuler(sans(nameSize)).wrap(e.text, 0.34*width, 3)
+		lines := labelRuler(sans(nameSize)).wrap(e.text, 0.34*width-e.indent(), 3)
 		f.names = append(f.names, lines)
 		for _, s := range lines {
-			f.nameCol = max(f.nameCol, textWidth(sans(nameSize), s)+nameGap)
+			f.nameCol = max(f.nameCol, textWidth(sans(nameSize), s)+e.indent()+nameGap)
 		}
 	}
 	for _, r := range p.rows {
@@ -132,9 +141,10 @@ func (f fitted) head() vg.Length {
 // which misplaces them on logarithmic axes.
 func (p *panel) draw(c draw.Canvas) {
 	f := p.fit(c.Max.X - c.Min.X + 2*margin)
-	xTitle := titleRuler().wrap(p.title.x, c.Size().X, 2)
 	yTitle := titleRuler().wrap(p.title.y, c.Size().Y, 2)
-	left, below := titleRoom(yTitle), titleRoom(xTitle)
+	left := titleRoom(yTitle) // where a long title of y ends in the corner
+	xTitle := titleRuler().wrap(p.title.x, c.Size().X-left, 2)
+	below := titleRoom(xTitle)
 	area := draw.Crop(c, f.rowCol+left, -f.nameCol, below, -f.head())
 	pl := *p.plot
 	pl.X.Label.Text, pl.Y.Label.Text = "", ""
@@ -143,7 +153,7 @@ func (p *panel) draw(c draw.Canvas) {
 	pl.Draw(area)
 	data := pl.DataCanvas(area)
 	drawTitle(c, xTitle, vg.Point{
-		X: inside(data.Center().X, titleWidth(xTitle), c.Min.X, c.Max.X),
+		X: inside(data.Center().X, titleWidth(xTitle), c.Min.X+left, c.Max.X),
 		Y: c.Min.Y + blockHeight(sans(titleSize), len(xTitle))/2,
 	}, false)
 	drawTitle(c, yTitle, vg.Point{
@@ -245,7 +255,10 @@ func (f fitted) drawEnds(c draw.Canvas, pl *plot.Plot) {
 		if abs(centre-want[k]) > 0.35*nameSize || c.Max.X-from.X > 2*nameGap {
 			c.StrokeLine2(draw.LineStyle{Color: tint(e.ink.mark, 0.55), Width: hairWidth}, from.X, from.Y, to.X, to.Y)
 		}
-		drawBlock(c, sans(nameSize), e.ink.word, c.Max.X+nameGap, centre, 0, f.names[order[k]])
+		if e.bead != nil {
+			mark{color: e.ink.mark, shape: e.bead}.dot(c, vg.Point{X: c.Max.X + nameGap + keyDot/2, Y: centre})
+		}
+		drawBlock(c, sans(nameSize), e.ink.word, c.Max.X+nameGap+e.indent(), centre, 0, f.names[order[k]])
 	}
 }
 

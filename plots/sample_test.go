@@ -195,6 +195,62 @@ func sampleCostQuality() CostQualityData {
 	}
 }
 
+// sampleCurves has eight lines, with bands and second curves.
+func sampleCurves() CurvesData {
+	d := CurvesData{
+		Title: "Learning curves", X: "rollouts generated per prompt", Styles: [2]string{"trained prompts", "held-out prompts"},
+		Panels: []CurvesPanel{
+			{Y: "mean success probability", Reference: 0.8, Name: "target"},
+			{Y: "zero-variance groups, share", Reference: math.NaN()},
+		},
+	}
+	for i, label := range []string{"fixed:g=8", "vigor", "dapo:n=8", "pods", "gvm", "knapsack", "greso", "oracle:objective=signal"} {
+		rate := 0.004 + 0.0015*float64(i)
+		success, zero := Line{Label: label}, Line{Label: label}
+		for x := 0.0; x <= 400; x += 8 {
+			p, e := 0.85-0.75*math.Exp(-rate*x), 0.02*math.Exp(-rate*x)+0.005
+			success.First = append(success.First, Point{x, p, p - e, p + e})
+			if i < 2 {
+				success.Second = append(success.Second, At(x, 0.9*p))
+			}
+			z := 0.2 + 0.6*math.Exp(-2*rate*x)
+			zero.First = append(zero.First, Point{x, z, z - e, z + e})
+		}
+		d.Panels[0].Lines = append(d.Panels[0].Lines, success)
+		d.Panels[1].Lines = append(d.Panels[1].Lines, zero)
+	}
+	return d
+}
+
+// sampleSlopes is local slopes against p0 on a logarithmic axis.
+func sampleSlopes() CurvesData {
+	one := CurvesPanel{Y: "local slope", Reference: 1, Name: "1"}
+	for i, label := range []string{"policy gradient", "GRPO, infinite G"} {
+		l := Line{Label: label}
+		for k := -5.0; k <= -1; k += 0.5 {
+			p0 := math.Pow(10, k)
+			l.First = append(l.First, At(p0, (1-p0)/float64(i+1)))
+		}
+		one.Lines = append(one.Lines, l)
+	}
+	return CurvesData{Title: "Local slopes", X: "initial success probability p_{init}", LogX: true, Panels: []CurvesPanel{one}}
+}
+
+func sampleCalibration() CalibrationData {
+	d := CalibrationData{Predicted: "predicted ratio of rollouts to target", Measured: "measured ratio"}
+	r := rand.New(rand.NewPCG(9, 10))
+	for i, label := range []string{"η^(1/3)", "η^(1/2)", "η", "progress"} {
+		q := Predictor{Label: label}
+		for k := range 7 {
+			truth := 0.7 * math.Pow(1.25, float64(k))
+			measured := truth * math.Exp(0.05*r.NormFloat64())
+			q.Cases = append(q.Cases, Point{math.Pow(truth, []float64{1. / 3, 1. / 2, 1, 0.9}[i]), measured, measured * 0.9, measured * 1.1})
+		}
+		d.Predictors = append(d.Predictors, q)
+	}
+	return d
+}
+
 // must returns the figure of a constructor that must not fail.
 func must(f Figure, err error) Figure {
 	if err != nil {
@@ -216,5 +272,9 @@ func samples() map[string]Figure {
 
 		"ranks":        must(Ranks(sampleRanks())),
 		"cost-quality": must(CostQuality(sampleCostQuality())),
+
+		"curves":      must(Curves(sampleCurves())),
+		"slopes":      must(Curves(sampleSlopes())),
+		"calibration": must(Calibration(sampleCalibration())),
 	}
 }

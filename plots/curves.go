@@ -1,0 +1,68 @@
+package plots
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// CurvesData is one or more quantities against the same X, such as what training
+// runs have reached against what they spent.
+type CurvesData struct {
+	Title  string    // of the figure, not drawn
+	X      string    // what X is, with unit: the title of the axis
+	LogX   bool      // X <= 0 is then dropped
+	Styles [2]string // what a line's two curves are, where some line has both
+	Panels []CurvesPanel
+}
+
+// A CurvesPanel is one quantity, line by line.
+type CurvesPanel struct {
+	Y         string // what Y is, with unit: the title of the axis
+	LogY      bool   // Y <= 0 is then drawn as triangles at the foot
+	Lines     []Line
+	Reference float64 // a level across the panel; NaN for none
+	Name      string  // of the reference
+}
+
+// A Line is one strategy or law: a curve with the band of its intervals, and
+// maybe a second, dashed one. More than five lines share colours and are told
+// apart by marks; about eight can still be read.
+type Line struct {
+	Label         string
+	First, Second []Point // in the order of X
+}
+
+// maxPanels is the number of panels that fit on a page.
+const maxPanels = 6
+
+// Curves draws every quantity in a panel of its own: side by side where the
+// figure is wide, else above each other.
+func Curves(d CurvesData) (Figure, error) {
+	f := Figure{title: d.Title}
+	if n := len(d.Panels); n < 1 || n > maxPanels {
+		return Figure{}, fmt.Errorf("plots: curves: %d panels, want [1, %d]", n, maxPanels)
+	}
+	for _, q := range d.Panels {
+		ch := chart{
+			what: "curves", xTitle: d.X, yTitle: q.Y, kindNames: d.Styles[:],
+			x: axis{log: d.LogX}, y: axis{log: q.LogY}, xRange: emptySpan(),
+		}
+		for _, l := range q.Lines {
+			ch.families = append(ch.families, Family{Label: l.Label, ClosedForm: l.First, Truncated: l.Second})
+		}
+		if usable(q.Reference) && !(q.LogY && q.Reference <= 0) {
+			ch.include = []float64{q.Reference}
+		}
+		p, err := ch.panel(&f.notes)
+		if err != nil {
+			return Figure{}, err
+		}
+		if len(ch.include) > 0 {
+			p.addLevel(q.Reference, f.notes.clean(q.Name))
+		}
+		p.share = 1 / vg.Length(len(d.Panels))
+		f.panels = append(f.panels, p)
+	}
+	return f, nil
+}
