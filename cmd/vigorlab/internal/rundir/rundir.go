@@ -41,7 +41,7 @@ const insideName = "run"
 // never replaced: a user keeps something there.
 var known = []string{
 	runFile, "results.json", "results.csv", "results.parquet", "figures",
-	"report.md", "rungs",
+	"report.md", "rungs", journalFile,
 }
 
 // A Record is the content of run.json.
@@ -90,6 +90,8 @@ type Dir struct {
 	force  bool   // whatever run stands at final may be replaced
 	record Record
 	lock   io.Closer
+
+	journal *Journal // nil until it is opened
 }
 
 // Create begins the directory of a one-shot run beside path, under a
@@ -434,7 +436,10 @@ func (d *Dir) end(status string) error {
 	d.ended = true
 	end := now()
 	d.record.End, d.record.Status = &end, status
-	err := d.writeRecord()
+	err := errors.Join(d.closeJournal(), d.writeRecord())
+	if err == nil && d.long() && status == Complete {
+		err = d.dropJournal()
+	}
 	if err == nil && !d.long() {
 		// Another run may have begun or finished there in the meantime.
 		if err = d.lockFinal(); err == nil {

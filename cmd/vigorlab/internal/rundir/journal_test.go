@@ -1,0 +1,251 @@
+package rundir_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"vigorlab/cmd/vigorlab/internal/rundir"
+)
+
+// resume begins or takes up a long run with its journal.
+func resume(t *testing.T, out string) (*rundir.Dir, *rundir.Journal, []string) {
+	t.Helper()
+	d, _, err := rundir.Resume(out, record(`{"batch": 4}`), false)
+	must(t, err)
+	j, lines, err := d.Journal()
+	must(t, err)
+	var texts []string
+	for _, l := range lines {
+		texts = append(texts, string(l))
+	}
+	return d, j, texts
+}
+
+// part is what the tests append as line i.
+func part(i int) string { return fmt.Sprintf(`{"part":%d,"of":%q}`, i, strings.Repeat("x", i%7)) }
+
+// appendParts appends lines from number from to number to-1.
+func appendParts(t *testing.T, j *rundir.Journal, from, to int) {
+	t.Helper()
+	for i := from; i < to; i++ {
+		must(t, j.Append([]byte(part(i))))
+	}
+}
+
+func journalOf(t *testing.T, out string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(out, "journal"))
+	must(t, err)
+	return content
+}
+
+// TestJournalCutAnywhere cuts the journal of a stopped run after every byte, as a
+// kill may: whole lines stay, the rest is done again, and the bytes are those of
+// a run that was never stopped.
+func TestJournalCutAnywhere(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	const parts = 4
+	d, j, _ := resume(t, out)
+	appendParts(t, j, 0, parts)
+	must(t, d.Stop())
+	whole := journalOf(t, out)
+	for cut := range len(whole) + 1 {
+		must(t, os.WriteFile(filepath.Join(out, "journal"), whole[:cut], 0o666))
+		d, j, lines := resume(t, out)
+		if want := bytes.Count(whole[:cut], []byte("\n")); len(lines) != want {
+			t.Fatalf("cut after %d bytes: %d lines, want %d", cut, len(lines), want)
+		}
+		for i, l := range lines {
+			if l != part(i) {
+				t.Fatalf("cut after %d bytes: line %d is %q, want %q", cut, i, l, part(i))
+			}
+		}
+		appendParts(t, j, len(lines), parts)
+		must(t, d.Stop())
+		if got := journalOf(t, out); !bytes.Equal(got, whole) {
+			t.Fatalf("cut after %d bytes and resumed: %q, want %q", cut, got, whole)
+		}
+	}
+}
+
+// TestJournalKnowsItsLines: whatever was not written here, in this order, is an
+// error that names the line, and the file stays as it is.
+func TestJournalKnowsItsLines(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	d, j, _ := resume(t, out)
+	appendParts(t, j, 0, 4)
+	must(t, d.Stop())
+	whole := journalOf(t, out)
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	join := func(order ...int) []byte {
+		var b []byte
+		for _, i := range order {
+			b = append(b, lines[i]...)
+		}
+		return b
+	}
+	flip := bytes.Clone(whole)
+	flip[len(lines[0])+12] ^= 1
+	other := filepath.Join(t.TempDir(), "other")
+	d, _, err := rundir.Resume(other, record(`{"batch": 5}`), false)
+	must(t, err)
+	j, _, err = d.Journal()
+	must(t, err)
+	appendParts(t, j, 0, 2)
+	must(t, d.Stop())
+	for name, c := range map[string]struct {
+		content []byte
+		line    int
+	}{
+		"a bit turned":        {flip, 2},
+		"two lines swapped":   {join(0, 2, 1, 3), 2},
+		"a line taken out":    {join(0, 1, 3), 3},
+		"a line twice":        {join(0, 1, 1, 2), 3},
+		"of another run":      {journalOf(t, other), 1},
+		"an empty line":       {append(join(0), '\n'), 2},
+		"a user's line":       {append(join(0, 1, 2), "remember this\n"...), 4},
+		"capitals in the sum": {bytes.Replace(whole, lines[1][:8], bytes.ToUpper(lines[1][:8]), 1), 2},
+	} {
+		if bytes.Equal(c.content, whole) {
+			continue // a checksum without letters
+		}
+		must(t, os.WriteFile(filepath.Join(out, "journal"), c.content, 0o666))
+		d, resumed, err := rundir.Resume(out, record(`{"batch": 4}`), false)
+		must(t, err)
+		_, _, err = d.Journal()
+		conflict(t, err, fmt.Sprintf("holds a journal whose line %d is damaged or of another run", c.line))
+		must(t, d.Discard())
+		if got := journalOf(t, out); !resumed || !bytes.Equal(got, c.content) {
+			t.Errorf("%s: the journal was changed to %q", name, got)
+		}
+	}
+}
+
+// TestJournalGoes with a complete run, and with one that is replaced.
+func TestJournalGoes(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	d, j, _ := resume(t, out)
+	appendParts(t, j, 0, 2)
+	must(t, d.Stop())
+	if got := names(t, out); got != "journal run.json" {
+		t.Errorf("a stopped run holds %s", got)
+	}
+	d, _, err := rundir.Resume(out, record(`{"batch": 4}`), true)
+	must(t, err)
+	j, lines, err := d.Journal()
+	must(t, err)
+	if len(lines) != 0 {
+		t.Errorf("with force %d lines of the earlier run are left", len(lines))
+	}
+	appendParts(t, j, 0, 1)
+	if err := j.Append([]byte("two\nlines")); err == nil {
+		t.Error("two lines are taken for one")
+	}
+	must(t, d.Complete())
+	r, err := rundir.Read(out)
+	must(t, err)
+	if got := names(t, out); got != "run.json" || len(r.Files) != 0 {
+		t.Errorf("a complete run holds %s and lists %q", got, r.Files)
+	}
+	if err := j.Append([]byte("late")); err == nil {
+		t.Error("a line is appended after the end")
+	}
+	if _, _, err := d.Journal(); err == nil {
+		t.Error("a journal is opened after the end")
+	}
+	if _, _, err := create(t, filepath.Join(t.TempDir(), "short"), false).Journal(); err == nil {
+		t.Error("a one-shot run has a journal")
+	}
+}
+
+// TestJournalOfAKilledRun kills a process in the midst of appending: the lines
+// that it said were on the disk are there, in order, and the run goes on.
+func TestJournalOfAKilledRun(t *testing.T) {
+	if out := os.Getenv("VIGORLAB_TEST_JOURNAL"); out != "" {
+		_, j, lines := resume(t, out)
+		for i := len(lines); ; i++ {
+			must(t, j.Append([]byte(part(i))))
+			fmt.Println("appended")
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	appended := 0
+	for range 3 { // sittings
+		var stdout bytes.Buffer
+		cmd := exec.Command(os.Args[0], "-test.run=^TestJournalOfAKilledRun$")
+		cmd.Env, cmd.Stdout = append(os.Environ(), "VIGORLAB_TEST_JOURNAL="+out), &stdout
+		must(t, cmd.Start())
+		before := int64(0)
+		if info, err := os.Stat(filepath.Join(out, "journal")); err == nil {
+			before = info.Size()
+		}
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			if info, err := os.Stat(filepath.Join(out, "journal")); err == nil && info.Size() > before+100 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("the process appends nothing")
+			}
+		}
+		must(t, cmd.Process.Kill())
+		if err := cmd.Wait(); err == nil {
+			t.Fatal("the process was not killed")
+		}
+		appended += strings.Count(stdout.String(), "appended")
+	}
+	d, j, lines := resume(t, out)
+	if len(lines) < appended {
+		t.Errorf("%d lines after %d were said to be on the disk", len(lines), appended)
+	}
+	for i, l := range lines {
+		if l != part(i) {
+			t.Fatalf("line %d is %q, want %q", i, l, part(i))
+		}
+	}
+	appendParts(t, j, len(lines), len(lines)+2)
+	must(t, d.Complete())
+}
+
+// TestJournalOnAFullDisk: the line that has no room is an error, those before it
+// stay, and once there is room the run goes on.
+func TestJournalOnAFullDisk(t *testing.T) {
+	disk := t.TempDir()
+	if err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk).Run(); err != nil {
+		if os.Getenv("VIGORLAB_NO_SKIP") != "" {
+			t.Fatal("a small file system cannot be mounted here, which needs root")
+		}
+		t.Skip("a small file system cannot be mounted here, which needs root")
+	}
+	t.Cleanup(func() { must(t, exec.Command("umount", disk).Run()) })
+	out := filepath.Join(disk, "out")
+	d, j, _ := resume(t, out)
+	ballast := filepath.Join(disk, "ballast")
+	must(t, os.WriteFile(ballast, make([]byte, 20<<10), 0o666))
+	line := bytes.Repeat([]byte("x"), 3000) // a page is taken now and then, and not with every line
+	n := 0
+	var err error
+	for ; n < 100 && err == nil; n++ {
+		err = j.Append(line)
+	}
+	if err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Fatalf("%d lines of 3 kB on a disk of 64 kB: error %v", n, err)
+	}
+	again := j.Append([]byte("short"))
+	if again == nil || again.Error() != err.Error() {
+		t.Errorf("after a failure Append returns %v, want %v", again, err)
+	}
+	must(t, os.Remove(ballast))
+	must(t, d.Stop())
+	d, j, lines := resume(t, out)
+	if len(lines) != n-1 || len(journalOf(t, out)) != (n-1)*(3000+10) {
+		t.Errorf("%d lines in %d bytes, want the %d that were appended", len(lines), len(journalOf(t, out)), n-1)
+	}
+	must(t, j.Append(line))
+	must(t, d.Complete())
+}
