@@ -56,7 +56,11 @@ func TestJournalCutAnywhere(t *testing.T) {
 	must(t, d.Stop())
 	whole := journalOf(t, out)
 	for cut := range len(whole) + 1 {
-		must(t, os.WriteFile(filepath.Join(out, "journal"), whole[:cut], 0o666))
+		torn := whole[:cut:cut]
+		if cut == len(whole) { // and a tail that no later line covers
+			torn = append(torn, strings.Repeat("x", len(whole))...)
+		}
+		must(t, os.WriteFile(filepath.Join(out, "journal"), torn, 0o666))
 		d, j, lines := resume(t, out)
 		if want := bytes.Count(whole[:cut], []byte("\n")); len(lines) != want {
 			t.Fatalf("cut after %d bytes: %d lines, want %d", cut, len(lines), want)
@@ -236,6 +240,10 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("%d lines of 3 kB on a disk of 64 kB: error %v", n, err)
 	}
+	const lineSize = 3000 + 10 // with its sum and its end
+	if got := len(journalOf(t, out)); got != (n-1)*lineSize {
+		t.Errorf("%d bytes after the failure, want those of %d lines", got, n-1)
+	}
 	again := j.Append([]byte("short"))
 	if again == nil || again.Error() != err.Error() {
 		t.Errorf("after a failure Append returns %v, want %v", again, err)
@@ -243,7 +251,7 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	must(t, os.Remove(ballast))
 	must(t, d.Stop())
 	d, j, lines := resume(t, out)
-	if len(lines) != n-1 || len(journalOf(t, out)) != (n-1)*(3000+10) {
+	if len(lines) != n-1 || len(journalOf(t, out)) != (n-1)*lineSize {
 		t.Errorf("%d lines in %d bytes, want the %d that were appended", len(lines), len(journalOf(t, out)), n-1)
 	}
 	must(t, j.Append(line))
