@@ -17,9 +17,8 @@ const journalFile = "journal"
 // A Journal keeps what a long run has finished, a line a part, so that a run
 // that was killed goes on behind its last line. Goroutines may share it.
 //
-// It goes when the run is complete: its lines stand in the order in which parts
-// were finished, which depends on the workers, and the results hold what is in
-// them.
+// It goes when the run is complete: it is a scaffold, in a format for this
+// package alone, and a reader finds in the results what it was for.
 //
 // Every line begins with a checksum (CRC-32C) of itself and all lines before it,
 // the first one of the run's specs too: a line that was changed, moved, taken
