@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"math"
+	"strings"
 
 	"vigorlab/distributions/spec"
 )
@@ -105,4 +106,13 @@ func (o *adam) Step(theta, grad []float64) {
 		o.square[i] = o.beta2*o.square[i] + (1-o.beta2)*g*g
 		theta[i] += o.rate * (o.mean[i] / bias1) / (math.Sqrt(o.square[i]/bias2) + o.eps)
 	}
+}
+
+// WithRate adds a learning rate to the spec of an optimizer without one.
+func WithRate(optimizer string, rate float64) string {
+	separator := ":"
+	if strings.Contains(optimizer, ":") {
+		separator = ","
+	}
+	return optimizer + separator + "lr=" + spec.FormatFloat(rate)
 }
