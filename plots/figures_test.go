@@ -412,7 +412,7 @@ func TestNumbersReachCurves(t *testing.T) {
 			if !p.hasCurve(l.First, x, y, c, nil) {
 				t.Errorf("panel %d, %s: the curve does not run through its points", i, l.Label)
 			}
-			if !p.hasBand(l.First, x, y, tint(c, 0.2)) {
+			if !p.hasBand(l.First, x, y, veil(c)) {
 				t.Errorf("panel %d, %s: the band does not have its intervals", i, l.Label)
 			}
 			if len(l.Second) > 0 && !p.hasCurve(l.Second, x, y, c, kinds[truncated].dashes) {

@@ -271,7 +271,7 @@ func addTraces(p *panel, ts []trace) {
 	for _, t := range ts {
 		for _, run := range t.runs {
 			if t.curve() {
-				p.plot.Add(band{run, tint(inkOf(t.series).mark, 0.2)})
+				p.plot.Add(band{run, veil(inkOf(t.series).mark)})
 			}
 		}
 		curved[t.family] = curved[t.family] || t.curve()

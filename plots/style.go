@@ -101,6 +101,9 @@ func tint(c color.RGBA, share float64) color.RGBA {
 	return color.RGBA{mix(c.R), mix(c.G), mix(c.B), 255}
 }
 
+// veil is a see-through c for areas that may lie over each other.
+func veil(c color.RGBA) color.NRGBA { return color.NRGBA{c.R, c.G, c.B, 51} } // a fifth
+
 func rgb(v uint32) color.RGBA {
 	return color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
 }

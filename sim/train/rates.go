@@ -3,38 +3,40 @@ package train
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"vigorlab/sim/advantage"
 )
 
-// The least and the most that a visit moves a logit under the rates of AutoRates.
-// A quarter is fine for a policy that starts in the middle; eight takes a prompt
-// from p = 1/2 past any target below .9997 in one visit, so that a run at the
-// largest rate is noisy at best.
-const leastMove, mostMove = 0.25, 8
+// The least and the most that an epoch moves a logit under the rates of AutoRates: a
+// quarter follows the flow of steps without size, four takes a prompt from p = 1/2
+// to .98 in one visit. Where prompts share nothing a group of binary rewards whose
+// advantages sum to 0 never lowers its prompt's success (advantage.
+// OneLogitEstimate is at least 0), so that no step is too long and the largest rate
+// wins however far a grid goes: it has to end somewhere.
+const leastMove, mostMove = 0.25, 4
 
-// AutoRates returns learning rates to choose from, by factors of 2: under the
-// least of them one visit to a prompt moves its logit by at most 1/4, under the
-// largest by at least 8, whichever of the estimators is used. The optimizer is a
-// spec without its rate.
+// AutoRates returns learning rates to choose from, by factors of 2: under the least
+// of them an epoch moves no prompt's log odds of success by more than 1/4, under
+// the largest some prompt's by 4 or more, whichever of the estimators is used. The
+// optimizer is a spec without its rate.
 //
-// A visit is a step of batch groups of n >= 2 rollouts, one of them of a prompt
-// with one logit, at p = 1/2. Its mean gradient there, g, is PlainRate for
-// Reinforce and the exact mean over groups (advantage.OneLogitMoments) for
-// others, its share of the update 1/batch, and the logit moves by
+// An epoch is prompts/batch steps, one visit a prompt, along the exact mean gradient
+// of groups of n >= 2 rollouts at the policy as it stands, f averaged over prompts.
+// At rate lr it moves the parameters by
 //
-//	sgd       lr g/batch
-//	momentum  lr g/(batch (1-beta))                  until the velocity is gone
-//	adam      lr sqrt((1-beta2^d)/(1-beta2))         likewise
+//	sgd       lr f prompts/batch
+//	momentum  the same over 1-beta, until the velocity is gone
+//	adam      lr sign(f) sqrt((1-beta2^d)/(1-beta2)), d = prompts/batch
 //
-// where d = prompts/batch is the number of steps between two visits: then the
-// second moment is (1-beta2) (g/batch)^2/(1-beta2^d) after a visit, and is taken
-// to stay there while the first moment fades. Shared parameters move logits by
-// more. Rates are rounded to 3 digits.
-func AutoRates(optimizer string, estimators []advantage.Estimator, batch, prompts, n int) ([]float64, error) {
-	if !(n >= 2 && batch >= 1 && prompts >= batch) {
-		return nil, fmt.Errorf("groups of %d, batches of %d of %d prompts, want groups of at least 2 and batches in [1, prompts]", n, batch, prompts)
+// the last one for a parameter that only one prompt moves: the second moment is
+// (1-beta2) g^2/(1-beta2^d) after its visit, and is taken to stay there while the
+// first moment fades. The log odds follow to first order. Rates are rounded to 3
+// digits; the policy comes back as it was.
+func AutoRates(p Policy, optimizer string, estimators []advantage.Estimator, batch, n int) ([]float64, error) {
+	if !(n >= 2 && batch >= 1 && p.Prompts() >= batch) {
+		return nil, fmt.Errorf("groups of %d, batches of %d of %d prompts, want groups of at least 2 and batches in [1, prompts]", n, batch, p.Prompts())
 	}
 	o, err := NewOptimizer(WithRate(optimizer, 1))
 	if err != nil {
@@ -42,18 +44,18 @@ func AutoRates(optimizer string, estimators []advantage.Estimator, batch, prompt
 	}
 	low, high := math.Inf(1), 0.0
 	for _, e := range estimators {
-		g, err := unitGradient(e, n)
+		direction, err := epoch(p, o, e, float64(p.Prompts())/float64(batch), n)
 		if err != nil {
 			return nil, err
 		}
-		move := visitMove(o, g/float64(batch), float64(prompts)/float64(batch))
-		if !(move > 0) {
-			return nil, fmt.Errorf("%s: groups of %d have no gradient at p = 1/2", e.Spec(), n)
+		move := fastest(p, direction)
+		if !(move > 0 && move <= math.MaxFloat64) {
+			return nil, fmt.Errorf("%s: groups of %d move no prompt at the start, give a learning rate", e.Spec(), n)
 		}
 		low, high = min(low, leastMove/move), max(high, mostMove/move)
 	}
 	var rates []float64
-	const rounding = 1e-9
+	const rounding = 1e-3 // finite differences are better than that
 	for r := low; ; r *= 2 {
 		rates = append(rates, threeDigits(r))
 		if r >= high*(1-rounding) {
@@ -62,28 +64,66 @@ func AutoRates(optimizer string, estimators []advantage.Estimator, batch, prompt
 	}
 }
 
-// unitGradient returns the mean gradient of a logit from a group of n at p = 1/2.
-func unitGradient(e advantage.Estimator, n int) (float64, error) {
-	if _, ok := e.(Reinforce); ok {
-		return PlainRate(0.5, 0.5), nil
+// epoch returns how far an epoch of so many steps moves each parameter at rate 1.
+func epoch(p Policy, o Optimizer, e advantage.Estimator, steps float64, n int) ([]float64, error) {
+	rate := Rate(PlainRate) // of Reinforce, whose advantages do not sum to 0
+	if _, ok := e.(Reinforce); !ok {
+		var err error
+		if rate, err = GroupRate(e, n); err != nil {
+			return nil, err
+		}
 	}
-	mean, _, err := advantage.OneLogitMoments(e, 0.5, n)
-	return mean, err
+	move := make([]float64, len(p.Parameters()))
+	NewFlow(p, rate).Gradient(move)
+	for i, f := range move {
+		switch o := o.(type) {
+		case *momentum:
+			move[i] = f * steps / (1 - o.beta)
+		case *adam:
+			length := 1.0
+			if o.beta2 > 0 {
+				length = math.Sqrt((1 - math.Pow(o.beta2, steps)) / (1 - o.beta2))
+			}
+			switch {
+			case f > 0:
+				move[i] = length
+			case f < 0:
+				move[i] = -length
+			}
+		default:
+			move[i] = f * steps
+		}
+	}
+	return move, nil
 }
 
-// visitMove returns how far a gradient g every d steps moves a parameter, from one
-// to the next, at rate 1.
-func visitMove(o Optimizer, g, d float64) float64 {
-	switch o := o.(type) {
-	case *momentum:
-		return g / (1 - o.beta)
-	case *adam:
-		if o.beta2 == 0 {
-			return 1
-		}
-		return math.Sqrt((1 - math.Pow(o.beta2, d)) / (1 - o.beta2))
+// fastest returns the largest derivative of a trained prompt's log odds of success
+// along a direction, by central differences.
+func fastest(p Policy, direction []float64) float64 {
+	theta := p.Parameters()
+	start := slices.Clone(theta)
+	size := 0.0
+	for _, d := range direction {
+		size = max(size, math.Abs(d))
 	}
-	return g
+	step := 1e-4 / size
+	odds := make([]float64, p.Prompts())
+	for _, side := range []float64{1, -1} {
+		for i, d := range direction {
+			theta[i] = start[i] + side*step*d
+		}
+		for x := range odds {
+			odds[x] += side * logOdds(meanSuccess(p, x, x+1))
+		}
+	}
+	copy(theta, start)
+	most := 0.0
+	for _, d := range odds {
+		if m := math.Abs(d) / (2 * step); m <= math.MaxFloat64 { // not at p = 1 to rounding
+			most = max(most, m)
+		}
+	}
+	return most
 }
 
 func threeDigits(x float64) float64 {

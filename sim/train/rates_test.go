@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,34 +12,58 @@ import (
 	"vigorlab/sim/strategy"
 )
 
+// evenPolicy has so many prompts, all at p = 1/2.
+func evenPolicy(t *testing.T, text string, prompts int) Policy {
+	t.Helper()
+	law, err := distributions.NewPoint(0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultConfig()
+	p, err := NewPolicy(text, law, prompts, cfg.StartKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // TestAutoRatesByHand: the mean gradient of GRPO in groups of 2 at p = 1/2 is
-// P(mixed) sqrt(1)/2 = 1/4, that of RLOO p(1-p) = 1/4 too, that of Dr. GRPO 1/8.
+// P(mixed) sqrt(1)/2 = 1/4, that of RLOO p(1-p) = 1/4 too, that of Dr. GRPO 1/8. On
+// logits in batches of 10 a visit moves one by lr/40. Where all prompts share all
+// features, a step moves every logit by the mean gradient, and an epoch of 5 steps
+// by 5 lr/4.
 func TestAutoRatesByHand(t *testing.T) {
 	for _, c := range []struct {
-		optimizer, estimators string
-		n                     int
-		low, high             float64
+		policy, optimizer, estimators string
+		n                             int
+		low, high                     float64
 	}{
-		{"sgd", "grpo", 2, 10, 320}, // 1/4 * batch/g = .25 * 10/.25
-		{"sgd", "drgrpo", 2, 20, 640},
-		{"sgd", "grpo drgrpo", 2, 10, 640},
-		{"sgd", "rloo", 7, 10, 320},
-		{"sgd", "reinforce:baseline=1", 2, 10, 320},
-		{"momentum:beta=0.75", "grpo", 2, 2.5, 80},
-		{"adam:beta2=0", "grpo", 2, 0.25, 8},
-		{"adam:beta2=0.5", "grpo", 2, 0.25 / math.Sqrt(1.9375), 8 / math.Sqrt(1.9375)}, // (1-2^-5)/(1/2)
+		{"logit", "sgd", "grpo", 2, 10, 160},
+		{"logit", "sgd", "drgrpo", 2, 20, 320},
+		{"logit", "sgd", "grpo drgrpo", 2, 10, 320},
+		{"logit", "sgd", "rloo", 7, 10, 160},
+		{"logit", "sgd", "reinforce:baseline=1", 2, 10, 160},
+		{"logit", "momentum:beta=0.75", "grpo", 2, 2.5, 40},
+		{"logit", "adam:beta2=0", "grpo", 2, 0.25, 4},
+		{"logit", "adam:beta2=0.5", "grpo", 2, 0.25 / math.Sqrt(1.9375), 4 / math.Sqrt(1.9375)}, // (1-2^-5)/(1/2)
+		{"linear:overlap=1", "sgd", "grpo", 2, 0.2, 3.2},
 	} {
 		var e []advantage.Estimator
 		for _, s := range strings.Fields(c.estimators) {
 			e = append(e, estimator(t, s))
 		}
-		rates, err := AutoRates(c.optimizer, e, 10, 50, c.n)
+		p := evenPolicy(t, c.policy, 50)
+		before := slices.Clone(p.Parameters())
+		rates, err := AutoRates(p, c.optimizer, e, 10, c.n)
 		if err != nil {
 			t.Fatal(err)
 		}
+		if !slices.Equal(p.Parameters(), before) {
+			t.Errorf("%s, %s: the policy is left elsewhere", c.policy, c.optimizer)
+		}
 		first, last := rates[0], rates[len(rates)-1]
 		if !(math.Abs(first/c.low-1) < 0.005 && math.Abs(last/c.high-1) < 0.005) { // of 3 digits
-			t.Errorf("%s, %s in groups of %d: rates from %v to %v, want %v to %v", c.optimizer, c.estimators, c.n, first, last, c.low, c.high)
+			t.Errorf("%s, %s, %s in groups of %d: rates from %v to %v, want %v to %v", c.policy, c.optimizer, c.estimators, c.n, first, last, c.low, c.high)
 		}
 		for i := 1; i < len(rates); i++ {
 			if r := rates[i] / rates[i-1]; !(math.Abs(r-2) < 0.02) {
@@ -47,38 +72,31 @@ func TestAutoRatesByHand(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		optimizer, estimator string
-		batch, prompts, n    int
-	}{{"sgd", "grpo", 4, 4, 1}, {"sgd", "grpo", 5, 4, 2}, {"sgd", "grpo", 0, 4, 2}, {"sdg", "grpo", 4, 4, 2}} {
-		if _, err := AutoRates(c.optimizer, []advantage.Estimator{estimator(t, c.estimator)}, c.batch, c.prompts, c.n); err == nil {
+		optimizer string
+		batch, n  int
+	}{{"sgd", 4, 1}, {"sgd", 51, 2}, {"sgd", 0, 2}, {"sdg", 4, 2}} {
+		if _, err := AutoRates(evenPolicy(t, "logit", 50), c.optimizer, []advantage.Estimator{advantage.GRPO{}}, c.batch, c.n); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
 	}
 }
 
 // TestAutoRatesMove trains: at the third rate, the one of a move of 1, a visit
-// moves a logit by 1 in the mean. The moves of SGD lie in [-m, m], m the move of
-// an even group, so that by Hoeffding the mean of 8192 visits is off by more
-// than m sqrt(2 ln(2e6)/8192) = .0595 m with probability <= 1e-6; a rate wrong by
-// a factor of 1.2 is missed with no more. Adam's are of a constant gradient, whose
+// moves a logit by 1 in the mean. The moves of SGD lie in [0, m], m the move of an
+// even group, so that by Hoeffding the mean of 8192 visits is off by more than
+// m sqrt(ln(2e6)/(2*8192)) = .030 m with probability <= 1e-6; a rate wrong by a
+// factor of 1.1 is missed with no more. Adam's are of a constant gradient, whose
 // move the formula has within 3 %.
 func TestAutoRatesMove(t *testing.T) {
 	const prompts, n = 8192, 8
 	grpo := []advantage.Estimator{advantage.GRPO{}}
-	rates, err := AutoRates("sgd", grpo, prompts, prompts, n)
+	p := evenPolicy(t, "logit", prompts)
+	rates, err := AutoRates(p, "sgd", grpo, prompts, n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := DefaultConfig()
 	cfg.Batch, cfg.MaxSteps, cfg.Target, cfg.Optimizer = prompts, 1, 1, WithRate("sgd", rates[2])
-	law, err := distributions.NewPoint(0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewPolicy("logit", law, prompts, cfg.StartKey())
-	if err != nil {
-		t.Fatal(err)
-	}
 	s, err := strategy.Parse("fixed:g=8", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -91,13 +109,14 @@ func TestAutoRatesMove(t *testing.T) {
 		sum += z
 	}
 	most := rates[2] / prompts / 2 // an even group's gradient is 1/2
-	if got, tol := sum/prompts, most*math.Sqrt(2*math.Log(2e6)/prompts)+0.005; !(math.Abs(got-1) <= tol) {
+	const rounded = 0.005          // to 3 digits
+	if got, tol := sum/prompts, most*math.Sqrt(math.Log(2e6)/(2*prompts))+rounded; !(math.Abs(got-1) <= tol) {
 		t.Errorf("a visit moves a logit by %v in the mean, want 1 ± %.3f", got, tol)
 	}
 
 	const gap = 4
 	for _, optimizer := range []string{"adam", "adam:beta2=0.99", "momentum"} {
-		rates, err := AutoRates(optimizer, grpo, 16, 16*gap, n)
+		rates, err := AutoRates(evenPolicy(t, "logit", 16*gap), optimizer, grpo, 16, n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +124,7 @@ func TestAutoRatesMove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := unitGradient(advantage.GRPO{}, n)
+		g, _, err := advantage.OneLogitMoments(advantage.GRPO{}, 0.5, n)
 		if err != nil {
 			t.Fatal(err)
 		}

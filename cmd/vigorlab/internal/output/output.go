@@ -21,8 +21,11 @@ import (
 // none renamed.
 const Schema = 1
 
-// Signed is the coding of every figure: rewards in {-1, +1}, u = 4p(1-p).
-const Signed = "signed"
+// The codings of figures.
+const (
+	Signed = "signed" // rewards in {-1, +1}, u = 4p(1-p)
+	Binary = "binary" // rewards in {0, 1}, those of training runs
+)
 
 // A Header opens every JSON document.
 type Header struct {
