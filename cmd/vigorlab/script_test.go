@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"refused":   refused,
 			"interrupt": interrupt,
 			"blocked":   blocked,
+			"killed":    killed,
 			"taken":     taken,
 			"smalldisk": smallDisk,
 			"full":      full,
@@ -217,6 +218,42 @@ func fill(ts *testscript.TestScript, pipe *os.File) {
 	if !errors.Is(err, syscall.EAGAIN) {
 		ts.Fatalf("a pipe cannot be filled: %v", err)
 	}
+}
+
+// killed starts vigorlab and kills it as soon as its journal has grown by a line, N
+// times, and then lets it end. A run that is faster than that has to be made
+// longer.
+//
+//	killed DIR N ARG...
+func killed(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: killed DIR N ARG...")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	for range n {
+		before := linesIn(ts, args[0])
+		cmd := start(ts, nil, args[2:])
+		for deadline := time.Now().Add(20 * time.Second); linesIn(ts, args[0]) <= before; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				ts.Fatalf("no line was added to the journal of %s; standard error: %s", args[0], cmd.Stderr)
+			}
+		}
+		ts.Check(cmd.Process.Kill())
+		if err := cmd.Wait(); err == nil {
+			ts.Fatalf("the run ended before it was killed")
+		}
+	}
+	ts.Check(ts.Exec("vigorlab", args[2:]...))
+}
+
+// linesIn counts the lines of a run's journal.
+func linesIn(ts *testscript.TestScript, dir string) int {
+	content, err := os.ReadFile(filepath.Join(ts.MkAbs(dir), "journal"))
+	if err != nil {
+		return 0
+	}
+	return bytes.Count(content, []byte("\n"))
 }
 
 // taken starts vigorlab, puts a file where its run directory will be once that

@@ -25,8 +25,10 @@ func (t *training) text(x *output.Text) {
 		x.Grid(t.targetGrid(names, entries))
 	}
 	entries := t.final()
-	x.Heading("Ratio to the reference by level of success, " + t.atWords(entries[0].at))
-	x.Grid(t.levelGrid(names, entries))
+	if len(entries) > 1 {
+		x.Heading("Ratio to the reference by level of success, " + t.atWords(entries[0].at))
+		x.Grid(t.levelGrid(names, entries[1:]))
+	}
 	if g := t.otherUnits(names, entries); len(g.Rows) > 0 {
 		x.Heading("In tokens, and at the price of the system")
 		x.Grid(g)
@@ -142,7 +144,7 @@ func (t *training) levelGrid(names []string, entries []entry) output.Grid {
 			g.Head = append(g.Head, fmt.Sprintf("p = %.3g", level))
 		}
 	}
-	for _, e := range entries[min(1, len(entries)-1):] {
+	for _, e := range entries {
 		cells := []string{names[e.arm]}
 		for _, i := range shown {
 			f := e.report.Levels[i].Rollouts.Ratio.Figure
