@@ -105,6 +105,9 @@ func outcomesFile(t *testing.T, dir string) string {
 
 const figureKeys = "mean se"
 
+// quickTraining is a trial of a moment, without its policy and learning rates.
+const quickTraining = "train --population uniform --strategy vigor --target 0.7 --batch 8 --seeds 3 --quiet"
+
 // TestKeys keeps every key that scripts depend on: more may be added, none
 // renamed.
 func TestKeys(t *testing.T) {
@@ -165,6 +168,22 @@ func TestKeys(t *testing.T) {
 			"populations.0.rows.0.rank": "effective gradient_snr hits progress signal", "populations.0.rows.0.rank.signal": "beats high low",
 			"populations.0.rows.0.curve.0":      "effective generated mean_p step",
 			"populations.0.rows.0.allocation.0": "high low rollouts share",
+		}},
+		{quickTraining + " --policy sequence:floor=1e-3 --lr 10,20 --choose-seeds 2", map[string]string{
+			"": "arms batch choose_seeds coding command common_rate epochs eval grids kl learning_rates level max_rollouts optimizer policy population " +
+				"prompts resamples schema seed seeds target token_mean version warnings",
+			"arms.0": "aggregate at by_level curve diverged edge estimator learning_rate ledger probes ratio rollouts_to_target steps_to_target " +
+				"strategy system token_ratio tokens_to_target",
+			"arms.0.rollouts_to_target": "high low median reached reason seeds", // 3 seeds have no interval
+			"arms.0.ratio":              "estimate high low statistic",
+			"arms.0.by_level.0":         "level ratio rollouts steps token_ratio tokens",
+			"arms.0.probes.0":           "bias length quarter rollouts seeds snr success",
+			"arms.0.probes.0.snr":       figureKeys,
+			"arms.0.curve.0":            "cost never_trained rollouts rounds starvation_max starvation_mean starvation_q90 step success tokens",
+			"arms.0.curve.0.success":    "high low mean se seeds",
+			"arms.0.ledger":             "cost extra generated rounds steps tokens trained",
+			"arms.0.ledger.cost":        figureKeys,
+			"grids.0":                   "aggregate diverged estimator learning_rate rollouts_to_target strategy success system",
 		}},
 		{"strategies", map[string]string{
 			"0":              "capabilities name parameters provenance source",
@@ -240,6 +259,9 @@ func TestNullsHaveReasons(t *testing.T) {
 		"simulate --population pareto-variance:shape=0.9,min=0.01 --batch 4 --replicates 3",
 		"replay --table " + table + " --replicates 3",
 		"verify --quick --only 5,6,7,8",
+		quickTraining + " --policy logit:floor=1e-3 --lr 0.01,0.02 --choose-seeds 1 --max-rollouts 200",
+		quickTraining + " --policy logit:floor=1e-3 --lr 20 --seeds 1",
+		"train --population point:p=0.5 --target 0.51 --strategy dapo:n=8 --batch 8 --seeds 2 --quiet --lr 1000",
 		"verify --quick --only 7 --table " + table,
 	} {
 		document, _ := runJSON(t, append(strings.Fields(args), "--quiet")...)

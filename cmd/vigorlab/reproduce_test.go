@@ -21,6 +21,10 @@ func TestHeaderReproduces(t *testing.T) {
 		"verify --quick --only 2.published-speedup,2.closed-form --seed 9",
 		"compare --population uniform --table outcomes.csv --strategy vigor --batch 4 --steps 3 --group 4 --replicates 3 --prompts 9 " +
 			"--drift walk:sd=0.1 --aggregate prompt --hard 0.3 --seed 5",
+		quickTraining + " --policy linear:overlap=0.5,heldout=8,floor=1e-3 --eval held-out --estimator rloo --estimator trl --aggregate both " +
+			"--optimizer momentum --clip 0.2 --epochs 2 --kl 0.01 --token-mean --lr 3 --group 6 --prompts 20 --max-rollouts 2000 --max-steps 90 " +
+			"--resamples 50 --probes=false --seed 4",
+		quickTraining + " --policy logit:floor=1e-3 --choose-seeds 1 --optimizer adam",
 	} {
 		first := runTable(t, strings.Fields(args))
 		header := strings.TrimPrefix(firstLine(first), "# vigorlab ")
@@ -74,6 +78,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		"verify --quick --only 2,3,5,6,7,8",
 		"compare --population uniform:tokens=1000 --population mixture:0.3@spiked-beta:dead=0.25,solved=0.125,a=0.0625,b=12.5+0.7@pareto-variance:shape=1.5,min=0.0001,max=0.999 " +
 			"--strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4,update=survivors,reuse=false --batch 4 --replicates 3",
+		quickTraining + " --policy sequence:floor=1e-3 --lr 10,20 --choose-seeds 1 --estimator grpo --estimator drgrpo --aggregate both " +
+			"--strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4,update=survivors,reuse=false",
 		"strategies", "populations", "version",
 	} {
 		for line := range strings.Lines(runTable(t, strings.Fields(args))) {
@@ -92,6 +98,7 @@ func TestFlagsReachTheResult(t *testing.T) {
 	simulate := "simulate --population beta:a=0.5,b=0.5 --batch 9 --replicates 5"
 	replay := "replay --table outcomes.csv --batch 9 --replicates 5 --quiet"
 	compare := "compare --population uniform --strategy vigor --batch 4 --steps 2 --replicates 3"
+	train := quickTraining + " --policy linear:overlap=0.5,heldout=8,floor=1e-3 --lr 2,4 --choose-seeds 2 --max-rollouts 20000"
 	theory := "theory --population beta:a=0.5,b=0.5 --batch 9 --quiet"
 	for _, c := range []struct {
 		base, flag, key string
@@ -127,6 +134,27 @@ func TestFlagsReachTheResult(t *testing.T) {
 		{compare, "--hard 0.9", "populations", false},
 		{compare + " --strategy vip:n=8,low=4,high=16 --prompts 12", "--embedding-noise 2", "populations", false},
 		{compare, "--workers 3", "populations", true},
+		{train, "--seed 2", "arms", false},
+		{train, "--group 6", "arms", false},
+		{train, "--estimator rloo", "arms", false},
+		{train, "--aggregate prompt", "arms", false},
+		{train, "--optimizer adam", "arms", false},
+		{train, "--epochs 2", "arms", false},
+		{train + " --epochs 2", "--clip 0.01", "arms", false},
+		{train, "--kl 0.1", "arms", false},
+		{strings.Replace(train, "linear:overlap=0.5,heldout=8,", "sequence:", 1), "--token-mean", "arms", false},
+		{train, "--target 0.75", "arms", false},
+		{train, "--eval held-out", "arms", false},
+		{train, "--max-rollouts 100", "arms", false},
+		{train, "--max-steps 2", "arms", false},
+		{train, "--batch 9", "arms", false},
+		{train, "--prompts 20", "arms", false},
+		{train, "--seeds 4", "arms", false},
+		{train, "--choose-seeds 3", "grids", false},
+		{train, "--resamples 50", "arms", false},
+		{train, "--probes=false", "arms", false},
+		{train, "--lr 2,4.5", "grids", false},
+		{train, "--workers 3", "arms", true},
 		{"verify --only 2.monte-carlo --quick", "--seed 2", "rungs", false},
 		{"verify --only 2.monte-carlo --quick", "--workers 3", "rungs", true},
 	} {

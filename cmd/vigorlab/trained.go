@@ -384,7 +384,7 @@ func (t *training) gridRows() []trainRow {
 // names returns a name for every arm: its strategy, and what else differs.
 func (t *training) names() []string {
 	parts := []func(*trial.ArmResult) string{
-		func(a *trial.ArmResult) string { return a.Estimator },
+		func(a *trial.ArmResult) string { return strings.TrimSuffix(a.Estimator, ":ddof=0,delta=0") },
 		func(a *trial.ArmResult) string { return "by " + a.Aggregate },
 		func(a *trial.ArmResult) string { return a.System },
 	}

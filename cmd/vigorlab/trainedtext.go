@@ -16,17 +16,27 @@ func (t *training) text(x *output.Text) {
 	x.Blank()
 	x.Note("", t.setting())
 	names := t.names()
+	for i, name := range names {
+		const widest = 40 // beside figures
+		if len(name) > widest {
+			strategy, _, _ := strings.Cut(name, ":")
+			names[i] = fmt.Sprintf("%s (%s)", strategy, letter(i))
+			x.Note(names[i]+"  ", name)
+		}
+	}
 	for _, at := range []string{atBest, atCommon} {
 		entries := t.at(at)
 		if len(entries) == 0 {
 			continue
 		}
-		x.Heading(fmt.Sprintf("Rollouts until %s, %s", t.goal(), t.atWords(at)))
+		x.Heading("Rollouts until " + t.goal())
+		x.Note("", t.atWords(at)+":")
 		x.Grid(t.targetGrid(names, entries))
 	}
 	entries := t.final()
 	if len(entries) > 1 {
-		x.Heading("Ratio to the reference by level of success, " + t.atWords(entries[0].at))
+		x.Heading("Ratio to the reference by level of success")
+		x.Note("", t.atWords(entries[0].at)+":")
 		x.Grid(t.levelGrid(names, entries[1:]))
 	}
 	if g := t.otherUnits(names, entries); len(g.Rows) > 0 {

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"vigorlab/sim"
-	"vigorlab/sim/rollout"
+	"vigorlab/sim/train"
 )
 
 // A LedgerResult is what a run of a report spent until it ended, reached or not:
@@ -37,15 +37,15 @@ func Ledger(records []Record, arm, rate int) LedgerResult {
 		mean, sd := stat.MeanStdDev(v, nil)
 		return sim.Estimate{Mean: mean, SE: sd / math.Sqrt(float64(len(v)))}
 	}
-	ledger := func(of func(*rollout.Ledger) int) sim.Estimate {
-		return over(func(r *Record) float64 { return float64(of(&r.Curve[len(r.Curve)-1].Ledger)) })
+	atEnd := func(of func(*train.CurvePoint) int) sim.Estimate {
+		return over(func(r *Record) float64 { return float64(of(&r.Curve[len(r.Curve)-1])) })
 	}
 	return LedgerResult{
-		Generated: ledger(func(l *rollout.Ledger) int { return l.Generated }),
-		Extra:     ledger(func(l *rollout.Ledger) int { return l.Extra }),
-		Trained:   ledger(func(l *rollout.Ledger) int { return l.Trained }),
-		Tokens:    ledger(func(l *rollout.Ledger) int { return l.GeneratedTokens }),
-		Rounds:    ledger(func(l *rollout.Ledger) int { return l.Rounds }),
+		Generated: atEnd(func(p *train.CurvePoint) int { return p.Ledger.Generated }),
+		Extra:     atEnd(func(p *train.CurvePoint) int { return p.Ledger.Extra }),
+		Trained:   atEnd(func(p *train.CurvePoint) int { return p.Ledger.Trained }),
+		Tokens:    atEnd(func(p *train.CurvePoint) int { return p.Ledger.GeneratedTokens }),
+		Rounds:    atEnd(func(p *train.CurvePoint) int { return p.Ledger.Rounds }),
 		Steps:     over(func(r *Record) float64 { return float64(r.End.Step) }),
 		Cost:      over(func(r *Record) float64 { return r.End.Cost }),
 	}
