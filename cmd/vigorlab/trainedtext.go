@@ -259,17 +259,21 @@ func (t *training) findings() []string {
 
 func finding(name, reference string, l *trial.LevelResult) string {
 	f := l.Rollouts.Ratio.Figure
+	spends := fmt.Sprintf("the reference spends %s times as many (%s)", ratioText(1, f), ratioEnds(1, f))
+	if f.Estimate == nil {
+		spends = fmt.Sprintf("the interval of the ratio is %s", ratioEnds(1, f))
+	}
 	switch {
 	case f.Low != nil && *f.Low > 1:
-		return fmt.Sprintf("%s needs fewer rollouts than %s: the reference spends %s times as many (%s).", name, reference, ratioText(1, f), ratioEnds(1, f))
+		return fmt.Sprintf("%s needs fewer rollouts than %s: %s.", name, reference, spends)
 	case f.High != nil && *f.High < 1:
-		return fmt.Sprintf("%s needs more rollouts than %s: the reference spends %s times as many (%s).", name, reference, ratioText(1, f), ratioEnds(1, f))
+		return fmt.Sprintf("%s needs more rollouts than %s: %s.", name, reference, spends)
 	case f.Estimate == nil:
 		return fmt.Sprintf("%s has no ratio: %s.", name, f.Reason)
 	case f.Low == nil || f.High == nil:
 		return fmt.Sprintf("%s: the reference spends %s times as many rollouts, without an interval: %s.", name, ratioText(1, f), f.Reason)
 	}
-	return fmt.Sprintf("%s cannot be told from %s: the reference spends %s times as many rollouts (%s).", name, reference, ratioText(1, f), ratioEnds(1, f))
+	return fmt.Sprintf("%s cannot be told from %s: %s.", name, reference, spends)
 }
 
 // footnotes says what the figures mean, and what they do not.

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/sim"
+	"vigorlab/sim/rollout"
+	"vigorlab/sim/train"
+	"vigorlab/sim/train/trial"
+)
+
+// distinctTraining returns a trial of two arms in which no two numbers are the
+// same, and those numbers by what they are.
+func distinctTraining() (*training, map[string]float64) {
+	want, next := map[string]float64{}, 100.0
+	number := func(name string) *float64 {
+		next++
+		want[name] = next
+		n := next
+		return &n
+	}
+	figure := func(name string) trial.Figure {
+		return trial.Figure{Estimate: number(name), Low: number(name + " low"), High: number(name + " high")}
+	}
+	measure := func(name, ratio string) trial.Measure {
+		return trial.Measure{Median: figure(name), Ratio: trial.Ratio{Figure: figure(ratio), Statistic: trial.StatisticMean}}
+	}
+	mean := func(name string) sim.Estimate {
+		return sim.Estimate{Mean: *number(name), SE: *number(name + " se")}
+	}
+	report := func(arm, at string, rate float64) *trial.Report {
+		r := &trial.Report{Rate: rate}
+		for _, level := range []float64{0.5, 0.75} {
+			under := fmt.Sprintf("%s %s level %v ", arm, at, level)
+			tokens, cost := measure(under+"tokens", under+"token_ratio"), measure(under+"cost", under+"cost_ratio")
+			r.Levels = append(r.Levels, trial.LevelResult{
+				Level: level, Reached: 3, Seeds: 4, Steps: figure(under + "steps"),
+				Rollouts: measure(under+"rollouts", under+"ratio"), Tokens: &tokens, Cost: &cost,
+			})
+		}
+		under := arm + " " + at + " "
+		r.Probes = []trial.ProbeResult{{Quarter: 2, Seeds: 4, SNR: mean(under + "snr"), Bias: mean(under + "bias"), Length: mean(under + "length")}}
+		r.Curve = []trial.CurveStep{{Step: 8, Series: []trial.Series{{
+			Name: "success", Estimate: mean(under + "success"), Low: *number(under + "success low"), High: *number(under + "success high"), Seeds: 4,
+		}}}}
+		return r
+	}
+	t := &training{
+		flags: &trainFlags{policy: "logit:floor=0", eval: evalTrained, prompts: 64, cfg: trial.DefaultConfig()}, population: "uniform",
+		Result: &trial.Result{Target: 0.75, Levels: []float64{0.5, 0.75}, Rates: []float64{1, 2}, ChooseSeeds: 2, Seeds: 4, Level: 0.95, Common: 0},
+	}
+	for i, arm := range []string{"fixed:g=8", "vigor:m0=2"} {
+		a := trial.ArmResult{Strategy: arm, Estimator: "rloo", Aggregate: sim.AggregatePrompt, Optimizer: "sgd", Best: i}
+		for _, rate := range t.Rates {
+			a.Grid = append(a.Grid, trial.RateResult{Rate: rate, Reached: 1, Median: figure(fmt.Sprintf("%s grid %v", arm, rate)), Success: *number(fmt.Sprintf("%s grid %v success", arm, rate))})
+		}
+		a.Common = report(arm, atCommon, 1)
+		a.Own = a.Common
+		if i > 0 {
+			a.Own = report(arm, atBest, 2)
+		}
+		t.Arms = append(t.Arms, a)
+	}
+	for _, generated := range []int{10, 14} { // 12 ± 2
+		t.records = append(t.records, trial.Record{
+			Job: trial.Job{Phase: trial.PhaseReport, Arm: 1, Rate: 1}, End: trial.Spent{Step: 2},
+			Curve: []train.CurvePoint{{Ledger: rollout.Ledger{Generated: generated}}},
+		})
+	}
+	return t, want
+}
+
+// TestTrainingNumbers checks that every figure arrives under its own name, arm and
+// rate in the document and in the tidy table.
+func TestTrainingNumbers(t *testing.T) {
+	training, want := distinctTraining()
+	document := reread(t, training.document())
+	arms := document["arms"].([]any)
+	if len(arms) != 4 {
+		t.Fatalf("%d entries, want 2 arms at 2 rates", len(arms))
+	}
+	rows := map[string]trainRow{}
+	for _, r := range training.rows() {
+		key := fmt.Sprintf("%s %s %v %s", r.Strategy, r.At, r.LearningRate, r.Figure)
+		if r.Level != nil {
+			key += fmt.Sprintf(" %v", *r.Level)
+		}
+		if _, twice := rows[key]; twice {
+			t.Errorf("two rows %s", key)
+		}
+		rows[key] = r
+	}
+	same := func(what string, got any, name string) {
+		t.Helper()
+		if p, ok := got.(*float64); ok && p != nil {
+			got = *p
+		}
+		if number, ok := got.(float64); !ok || number != want[name] {
+			t.Errorf("%s is %v, want %v, the %s", what, got, want[name], name)
+		}
+	}
+	for _, one := range arms {
+		e := one.(map[string]any)
+		strategy, at, rate := e["strategy"].(string), e["at"].(string), e["learning_rate"].(float64)
+		source := at
+		if strategy == "fixed:g=8" {
+			source = atCommon // the same report
+		}
+		key := fmt.Sprintf("%s %s %v ", strategy, at, rate)
+		under := fmt.Sprintf("%s %s ", strategy, source)
+		for _, unit := range []string{"rollouts", "tokens", "cost", "steps"} {
+			figure := e[unit+"_to_target"].(map[string]any)
+			name := under + "level 0.75 " + unit
+			same(key+unit, figure["median"], name)
+			same(key+unit+" low", figure["low"], name+" low")
+			same(key+unit+" high", figure["high"], name+" high")
+			if figure["reached"] != 3.0 || figure["seeds"] != 4.0 {
+				t.Errorf("%s%s: reached %v of %v", key, unit, figure["reached"], figure["seeds"])
+			}
+			for i, level := range []string{"0.5", "0.75"} {
+				l := e["by_level"].([]any)[i].(map[string]any)
+				same(key+unit+" at "+level, l[unit].(map[string]any)["median"], under+"level "+level+" "+unit)
+				r := rows[key+"by_level."+unit+" "+level]
+				same(key+unit+" row at "+level, r.Value, under+"level "+level+" "+unit)
+				same(key+unit+" row's low at "+level, r.Low, under+"level "+level+" "+unit+" low")
+				same(key+unit+" row's high at "+level, r.High, under+"level "+level+" "+unit+" high")
+			}
+		}
+		for _, ratio := range []string{"ratio", "token_ratio", "cost_ratio"} {
+			figure := e[ratio].(map[string]any)
+			same(key+ratio, figure["estimate"], under+"level 0.75 "+ratio)
+			same(key+ratio+" high", figure["high"], under+"level 0.75 "+ratio+" high")
+			r := rows[key+"by_level."+ratio+" 0.5"]
+			same(key+ratio+" row", r.Value, under+"level 0.5 "+ratio)
+			if figure["statistic"] != trial.StatisticMean || r.Statistic != trial.StatisticMean {
+				t.Errorf("%s%s: statistic %v", key, ratio, figure["statistic"])
+			}
+		}
+		probe := e["probes"].([]any)[0].(map[string]any)
+		for _, name := range []string{"snr", "bias", "length"} {
+			same(key+name, probe[name].(map[string]any)["mean"], under+name)
+			same(key+name+" row", rows[key+"probes."+name].Value, under+name)
+			same(key+name+" row's error", rows[key+"probes."+name].SE, under+name+" se")
+		}
+		success := e["curve"].([]any)[0].(map[string]any)["success"].(map[string]any)
+		same(key+"success", success["mean"], under+"success")
+		same(key+"success high", success["high"], under+"success high")
+		same(key+"success row's low", rows[key+"curve.success"].Low, under+"success low")
+		if generated := e["ledger"].(map[string]any)["generated"].(map[string]any); strategy == "vigor:m0=2" && at == atBest && (generated["mean"] != 12.0 || generated["se"] != 2.0) {
+			t.Errorf("ledger: %v generated, want 12 ± 2", generated)
+		}
+	}
+	for _, one := range document["grids"].([]any) {
+		g := one.(map[string]any)
+		name := fmt.Sprintf("%s grid %v", g["strategy"], g["learning_rate"])
+		same(name, g["rollouts_to_target"].(map[string]any)["median"], name)
+		same(name+" success", g["success"], name+" success")
+		same(name+" row", rows[name+" grids.rollouts_to_target 0.75"].Value, name)
+		same(name+" success row", rows[name+" grids.success"].Value, name+" success")
+	}
+}
+
+// TestTrainingText checks the table: whose figures stand beside whose name, at
+// which rate.
+func TestTrainingText(t *testing.T) {
+	training, want := distinctTraining()
+	text := textOf(training.result())
+	own, common, ok := strings.Cut(text, "all at 1, the best learning rate of the reference:")
+	if !ok {
+		t.Fatal("no table at the common rate")
+	}
+	for _, c := range []struct{ part, name, at string }{{own, "vigor:m0=2", atBest}, {common, "vigor:m0=2", atCommon}} {
+		row := ""
+		for line := range strings.Lines(c.part) {
+			if strings.HasPrefix(line, c.name+" ") && strings.Contains(line, "3 of 4") {
+				row = line
+			}
+		}
+		for _, figure := range []string{"rollouts", "rollouts low", "rollouts high", "ratio", "ratio low", "ratio high"} {
+			if n := fmt.Sprint(want[c.name+" "+c.at+" level 0.75 "+figure]); !strings.Contains(row, n) {
+				t.Errorf("%s at %s: no %s %s in %q", c.name, c.at, figure, n, row)
+			}
+		}
+	}
+}
+
+// TestFinding: the sentence follows from the interval.
+func TestFinding(t *testing.T) {
+	f := func(x float64) *float64 {
+		if math.IsNaN(x) {
+			return nil
+		}
+		return &x
+	}
+	for _, c := range []struct {
+		estimate, low, high float64
+		want                string
+	}{
+		{1.5, 1.1, 2, "a needs fewer rollouts than r: the reference spends 1.5 times as many ([1.1, 2])."},
+		{0.5, 0.4, 0.9, "a needs more rollouts than r: the reference spends 0.5 times as many ([0.4, 0.9])."},
+		{1.5, 0.9, 2, "a cannot be told from r: the reference spends 1.5 times as many ([0.9, 2])."},
+		{1.5, 1, 2, "a cannot be told from r"},
+		{math.NaN(), 1.2, math.NaN(), "a needs fewer rollouts than r: the interval of the ratio is [1.2, -]."},
+		{math.NaN(), math.NaN(), math.NaN(), "a has no ratio: why."},
+		{1.2, math.NaN(), math.NaN(), "a: the reference spends 1.2 times as many rollouts, without an interval: why."},
+	} {
+		l := &trial.LevelResult{Rollouts: trial.Measure{Ratio: trial.Ratio{Figure: trial.Figure{Estimate: f(c.estimate), Low: f(c.low), High: f(c.high), Reason: "why"}}}}
+		if got := finding("a", "r", l); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+func textOf[R any](r result[R]) string {
+	x := &output.Text{}
+	r.text(x)
+	return string(x.Bytes())
+}
