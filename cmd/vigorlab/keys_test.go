@@ -172,7 +172,7 @@ func TestKeys(t *testing.T) {
 		{quickTraining + " --policy sequence:floor=1e-3 --lr 10,20 --choose-seeds 2", map[string]string{
 			"": "arms batch choose_seeds coding command common_rate epochs eval grids kl learning_rates level max_rollouts optimizer policy population " +
 				"prompts resamples schema seed seeds target token_mean version warnings",
-			"arms.0": "aggregate at by_level curve diverged edge estimator learning_rate ledger probes ratio rollouts_to_target steps_to_target " +
+			"arms.0": "aggregate at by_level curve diverged edge estimator learning_rate ledger probes provenance ratio rollouts_to_target steps_to_target " +
 				"strategy system token_ratio tokens_to_target",
 			"arms.0.rollouts_to_target": "high low median reached reason seeds", // 3 seeds have no interval
 			"arms.0.ratio":              "estimate high low statistic",
@@ -190,6 +190,7 @@ func TestKeys(t *testing.T) {
 			"0.capabilities": "changes_loss embeddings exact_budget first_epoch history picks_prompts truth",
 			"0.parameters.0": "default doc name range",
 		}},
+		{"systems", map[string]string{"0": "diagnostics name parameters provenance source", "0.parameters.0": "default doc name range"}},
 		{"populations", map[string]string{
 			"0":              "capabilities name parameters provenance source",
 			"0.parameters.0": "default doc name range",

@@ -81,8 +81,7 @@ Policies: logit, one logit a prompt; softmax:answers=K, a few answers a prompt;
 linear:overlap=X,heldout=N, prompts that share features; sequence:tokens=L, answers
 of several tokens. A draw of 0 or 1, which no policy has, wants floor > 0. Estimators:
 grpo:ddof=0,delta=0; drgrpo; rloo; reinforce:baseline=B; verl, trl and openrlhf as
-these libraries compute them. Optimizers: sgd, momentum:beta=0.9, adam.
-` + systemsHelp(),
+these libraries compute them. Optimizers: sgd, momentum:beta=0.9, adam.`,
 		Example: `  # does VIGOR save rollouts on a policy with one logit a prompt?
   vigorlab train --population beta:a=0.5,b=0.5 --strategy vigor --policy logit:floor=1e-6 --target 0.8 \
     --batch 16 --seeds 6 --choose-seeds 2 --out trained
@@ -100,15 +99,6 @@ these libraries compute them. Optimizers: sgd, momentum:beta=0.9, adam.
 	return cmd
 }
 
-// systemsHelp lists the systems that --system knows, if there are any.
-func systemsHelp() string {
-	names := train.SystemNames()
-	if len(names) == 0 {
-		return ""
-	}
-	return "Systems: " + strings.Join(names, ", ") + ".\n"
-}
-
 func (f *trainFlags) registerTraining(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	text := func(target *string, name, want, usage string) {
@@ -120,7 +110,7 @@ func (f *trainFlags) registerTraining(cmd *cobra.Command) {
 	f.whole(flags, &f.group, "group", 2, 1000, "the reference is fixed:g=`G`")
 	flags.StringArrayVar(&f.estimatorSpecs, "estimator", nil, "advantage estimator `SPEC`, repeatable (default grpo)")
 	f.choice(flags, &f.aggregate, "aggregate", []string{sim.AggregateRollout, sim.AggregatePrompt, aggregateBoth}, "`HOW` the update weighs groups")
-	flags.StringArrayVar(&f.systemSpecs, "system", nil, "system `SPEC` beside none, repeatable")
+	flags.StringArrayVar(&f.systemSpecs, "system", nil, "system `SPEC` beside none, repeatable (see vigorlab systems)")
 	text(&f.optimizer, "optimizer", "a spec such as sgd", "optimizer `SPEC`, without its learning rate")
 	f.real(flags, &f.clip, "clip", 0, 1e6, "ratios are clipped to [1-`X`, 1+X] (default no clipping)")
 	flags.Lookup("clip").DefValue = "0"
@@ -405,6 +395,7 @@ func (f *trainFlags) systems(policy train.Policy) []string {
 		}
 		if err != nil {
 			f.add("--system", err)
+			f.hint("vigorlab systems lists the systems and their parameters")
 			continue
 		}
 		if slices.Contains(specs, s.Spec()) {

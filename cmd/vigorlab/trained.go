@@ -111,6 +111,7 @@ func (t *training) arm(e entry) output.Object {
 		{Key: "estimator", Value: e.Estimator},
 		{Key: "aggregate", Value: e.Aggregate},
 		{Key: "system", Value: e.System},
+		{Key: "provenance", Value: provenance(e.System)},
 		{Key: "learning_rate", Value: e.report.Rate},
 		{Key: "at", Value: e.at},
 		{Key: "edge", Value: t.edge(e.ArmResult)},
@@ -381,12 +382,27 @@ func (t *training) gridRows() []trainRow {
 	return rows
 }
 
+// reconstruction is the provenance of what rests on an abstract or on notes; it is
+// said wherever such a system is shown.
+const reconstruction = "reconstruction"
+
+// isSpecOf reports whether a spec is of that name.
+func isSpecOf(text, name string) bool {
+	head, _, _ := strings.Cut(text, ":")
+	return head == name
+}
+
 // names returns a name for every arm: its strategy, and what else differs.
 func (t *training) names() []string {
 	parts := []func(*trial.ArmResult) string{
 		func(a *trial.ArmResult) string { return strings.TrimSuffix(a.Estimator, ":ddof=0,delta=0") },
 		func(a *trial.ArmResult) string { return "by " + a.Aggregate },
-		func(a *trial.ArmResult) string { return a.System },
+		func(a *trial.ArmResult) string {
+			if provenance(a.System) == reconstruction {
+				return a.System + " (" + reconstruction + ")"
+			}
+			return a.System
+		},
 	}
 	names := make([]string, len(t.Arms))
 	for i := range t.Arms {

@@ -20,6 +20,9 @@ func (t *training) text(x *output.Text) {
 		const widest = 40 // beside figures
 		if len(name) > widest {
 			strategy, _, _ := strings.Cut(name, ":")
+			if provenance(t.Arms[i].System) == reconstruction {
+				strategy += ", " + reconstruction
+			}
 			names[i] = fmt.Sprintf("%s (%s)", strategy, letter(i))
 			x.Note(names[i]+"  ", name)
 		}
