@@ -52,8 +52,11 @@ figures: ## draws the README's pictures again
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	go run ./cmd/vigorlab verify --quick --quiet --only 4 --out "$$dir/out" >/dev/null && \
 	go run ./cmd/vigorlab compare --strategy all --quick --quiet --out "$$dir/field" >/dev/null && \
+	go run ./cmd/vigorlab train --population beta:a=0.3,b=0.7 --policy logit:floor=0.001 --strategy vigor --strategy dapo:n=8 \
+		--target 0.8 --batch 16 --prompts 256 --lr 5,10,20,40 --choose-seeds 4 --quiet --out "$$dir/trained" >/dev/null && \
 	mkdir -p plots/gallery && cd "$$dir/out/figures" && cp $(GALLERY) "$(CURDIR)/plots/gallery" && \
-	cp "$$dir/field/figures/ranks-progress.png" "$(CURDIR)/plots/gallery/compare-ranks-progress.png"
+	cp "$$dir/field/figures/ranks-progress.png" "$(CURDIR)/plots/gallery/compare-ranks-progress.png" && \
+	cp "$$dir/trained/figures/learning-rollouts.png" "$(CURDIR)/plots/gallery/train-learning-rollouts.png"
 
 vulncheck: ## known vulnerabilities of what is imported; needs its database from the network
 	$(GOVULNCHECK) ./...
