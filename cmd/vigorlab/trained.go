@@ -137,8 +137,10 @@ func (t *training) arm(e entry) output.Object {
 	probes := []output.Object{}
 	for _, p := range e.report.Probes {
 		probe := output.Object{
-			{Key: "quarter", Value: p.Quarter}, {Key: "seeds", Value: p.Seeds},
-			{Key: "success", Value: p.Success}, {Key: "rollouts", Value: p.Rollouts},
+			{Key: "quarter", Value: p.Quarter},
+			{Key: "seeds", Value: p.Seeds},
+			{Key: "success", Value: p.Success},
+			{Key: "rollouts", Value: p.Rollouts},
 		}
 		for _, f := range probeFigures(&p) {
 			probe.Add(f.name, figure(f.estimate))
@@ -238,8 +240,11 @@ func withReason(o output.Object, f trial.Figure) output.Object {
 func series(s *trial.Series) output.Object {
 	f := figure(s.Estimate)
 	o := output.Object{
-		{Key: "mean", Value: f.Mean}, {Key: "se", Value: f.SE},
-		{Key: "low", Value: s.Low}, {Key: "high", Value: s.High}, {Key: "seeds", Value: s.Seeds},
+		{Key: "mean", Value: f.Mean},
+		{Key: "se", Value: f.SE},
+		{Key: "low", Value: s.Low},
+		{Key: "high", Value: s.High},
+		{Key: "seeds", Value: s.Seeds},
 	}
 	if f.Reason != "" {
 		o.Add("reason", f.Reason)
@@ -256,8 +261,10 @@ func (t *training) grids() []output.Object {
 		a := &t.Arms[i]
 		for _, g := range a.Grid {
 			o := output.Object{
-				{Key: "strategy", Value: a.Strategy}, {Key: "estimator", Value: a.Estimator},
-				{Key: "aggregate", Value: a.Aggregate}, {Key: "system", Value: a.System},
+				{Key: "strategy", Value: a.Strategy},
+				{Key: "estimator", Value: a.Estimator},
+				{Key: "aggregate", Value: a.Aggregate},
+				{Key: "system", Value: a.System},
 				{Key: "learning_rate", Value: g.Rate},
 			}
 			o.Add("rollouts_to_target", median(g.Median, &trial.LevelResult{Reached: g.Reached, Seeds: t.ChooseSeeds}))
