@@ -30,7 +30,8 @@ the answers. A spec is NAME or NAME:KEY=VALUE,KEY=VALUE.`,
 func listSystems() result[parameterRow] {
 	known := train.Systems()
 	var rows []parameterRow
-	for _, s := range known {
+	for i, s := range known {
+		known[i].Diagnostics = append([]train.Figure{}, s.Diagnostics...) // a list, if an empty one
 		for _, p := range s.Parameters {
 			rows = append(rows, parameterRow{s.Name, p.Name, p.Default, p.Range, p.Doc, s.Provenance, s.Source})
 		}
