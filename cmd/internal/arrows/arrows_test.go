@@ -43,7 +43,7 @@ var arrows = []struct{ pkg, may string }{
 
 	{"sim", "distributions distributions/spec sim/rollout sim/strategy sim/advantage sim/schedule sim/stream"},
 	{"sim/train", "distributions distributions/spec sim sim/rollout sim/schedule sim/source sim/strategy sim/advantage sim/stream"},
-	{"sim/train/trial", "distributions/spec sim sim/stream sim/train"},
+	{"sim/train/trial", "sim sim/stream sim/train"},
 
 	{"sim/verify/enumerate", "sim/schedule"},
 	{"sim/verify/gradient", "sim/advantage sim/stream theory"},

@@ -192,7 +192,7 @@ func (t *trial) run(ctx context.Context, j Job) (*outcome, error) {
 	arm := &t.cfg.Arms[j.Arm]
 	cfg := t.cfg.Train
 	cfg.Seed, cfg.Objective, cfg.System = t.seed(j), arm.Objective, arm.System
-	cfg.Optimizer = withRate(arm.Optimizer, t.cfg.Rates[j.Rate])
+	cfg.Optimizer = train.WithRate(arm.Optimizer, t.cfg.Rates[j.Rate])
 	cfg.Step, cfg.Recorder = nil, nil
 	policy, err := t.cfg.NewPolicy(cfg.StartKey())
 	if err != nil {

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"strings"
 
-	"vigorlab/distributions/spec"
 	"vigorlab/sim"
 	"vigorlab/sim/stream"
 	"vigorlab/sim/train"
@@ -126,19 +124,10 @@ func (a *Arm) validate(rates []float64) error {
 		errs = append(errs, err)
 	}
 	for _, r := range rates {
-		if _, err := train.NewOptimizer(withRate(a.Optimizer, r)); err != nil {
+		if _, err := train.NewOptimizer(train.WithRate(a.Optimizer, r)); err != nil {
 			errs = append(errs, err)
 			break
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// withRate adds a learning rate to the spec of an optimizer.
-func withRate(optimizer string, rate float64) string {
-	separator := ":"
-	if strings.Contains(optimizer, ":") {
-		separator = ","
-	}
-	return optimizer + separator + "lr=" + spec.FormatFloat(rate)
 }
