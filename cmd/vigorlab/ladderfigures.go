@@ -28,6 +28,7 @@ func (l *ladder) drawings() ([]drawing, map[int][]report.Figure, error) {
 		for _, kind := range []string{
 			verify.FigureGradient, verify.FigureEtaShape, verify.FigureSpeedup,
 			verify.FigureAllocation, verify.FigureSizes, verify.FigureScreening, verify.FigureReplay,
+			verify.FigureSlopes, verify.FigureBounds,
 		} {
 			if c := curves[kind]; len(c) > 0 {
 				add(rung, kind, caption(c), func() (plots.Figure, error) { return drawCurves(kind, c) })
@@ -74,6 +75,8 @@ func caption(curves []verify.Curve) string {
 			switch {
 			case c.Figure == verify.FigureReplay:
 				words = fmt.Sprintf("replay of whole tables, %d times, with 95 %% intervals over samples of prompts", c.Replicates)
+			case c.Figure == verify.FigureSlopes && c.Replicates > 0:
+				words = fmt.Sprintf("sampled training, %d runs from each start at two learning rates, with 95 %% intervals", c.Replicates)
 			case c.Replicates > 0:
 				words = fmt.Sprintf("Monte Carlo with 95 %% intervals, %d batches of B = %d", c.Replicates, c.Batch)
 			}
@@ -114,6 +117,10 @@ func drawCurves(kind string, curves []verify.Curve) (plots.Figure, error) {
 		return plots.Screening(plots.ScreeningData{Errors: families})
 	case verify.FigureReplay:
 		return plots.Comparison(replayData(curves))
+	case verify.FigureSlopes:
+		return plots.Curves(slopesData(curves))
+	case verify.FigureBounds:
+		return plots.Curves(boundsData(curves))
 	}
 	return plots.Figure{}, fmt.Errorf("figure %s is unknown", kind)
 }
@@ -183,6 +190,36 @@ func replayData(curves []verify.Curve) plots.ComparisonData {
 		}
 	}
 	return d
+}
+
+// slopesData draws local exponents in a panel a target: a curve's family ends in
+// ", to " and the target.
+func slopesData(curves []verify.Curve) plots.CurvesData {
+	d := plots.CurvesData{Title: "Local exponents of training time", X: "success probability at the start", LogX: true}
+	index := map[string]int{}
+	for _, c := range curves {
+		flow, target, _ := strings.Cut(c.Family, ", to ")
+		i, ok := index[target]
+		if !ok {
+			i = len(d.Panels)
+			index[target] = i
+			d.Panels = append(d.Panels, plots.CurvesPanel{Y: "exponent of the time to p = " + target, Reference: 1. / 3, Name: "1/3"})
+		}
+		if c.Kind == verify.MonteCarlo {
+			flow += ", sampled"
+		}
+		d.Panels[i].Lines = append(d.Panels[i].Lines, plots.Line{Label: flow, First: points(c)})
+	}
+	return d
+}
+
+// boundsData draws how far times lie above their lower bounds.
+func boundsData(curves []verify.Curve) plots.CurvesData {
+	panel := plots.CurvesPanel{Y: "time over its lower bound, median", LogY: true, Reference: 1, Name: "the bound"}
+	for _, c := range curves {
+		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: points(c)})
+	}
+	return plots.CurvesData{Title: "Times beside their lower bounds", X: "gain g in expected reward", LogX: true, Panels: []plots.CurvesPanel{panel}}
 }
 
 // comparisonData puts the estimates of a rung beside their references, for a
