@@ -36,3 +36,21 @@ func benchmark(b *testing.B, compute func(distributions.Law) error) {
 		})
 	}
 }
+
+// BenchmarkTraining follows VIGOR over Beta(0.1, 0.3) from a mean of .25 to .5.
+func BenchmarkTraining(b *testing.B) {
+	law, err := distributions.NewBeta(.1, .3)
+	if err != nil {
+		b.Fatal(err)
+	}
+	v := schedule.Default()
+	start := law.Nodes(DefaultNodes/8, 1)
+	for i, n := range start {
+		start[i].P = min(max(n.P, .001), .999)
+	}
+	for b.Loop() {
+		if _, err := (Training{Start: start, Vigor: &v, Gain: gains["grpo"]}).Arrivals(.5); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

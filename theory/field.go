@@ -18,9 +18,10 @@ type field struct {
 	at       []NodeRollouts
 	levels   []level // the nodes by u, descending; select=truth
 
-	n        int            // rollouts of every active prompt
-	survival []float64      // r(s): the chance to be active given s
-	binomial *binomialTable // for n
+	n        int                   // rollouts of every active prompt
+	survival []float64             // r(s): the chance to be active given s
+	binomial *binomialTable        // for n
+	spread   func(n int) []float64 // of a group by its successes, what the figures call sigma
 
 	meanU, meanFrontier float64 // E[u] and P(frontier)
 	massError           float64
@@ -45,6 +46,7 @@ func newField(nodes []distributions.Node, frontier float64, sizes int) *field {
 	f := &field{
 		p: make([]float64, n), w: make([]float64, n), u: make([]float64, n), frontier: make([]bool, n),
 		active: make([]float64, n), staying: make([]float64, n), at: make([]NodeRollouts, n),
+		spread: groupSigmas,
 	}
 	for i, node := range nodes {
 		f.at[i] = NodeRollouts{P: node.P, W: node.W, Shares: make([]float64, 0, sizes)}
@@ -83,7 +85,7 @@ func (f *field) run(v schedule.Vigor, rollouts []int, shares []float64) {
 			drop[s] = r * (1 - keep[s])
 			f.survival[s] = r * keep[s]
 		}
-		l := c.leave(drop)
+		l := c.leave(drop, f.spread(f.n))
 		f.leaveNodes(&l, drop, share, v, t)
 		f.leavers = append(f.leavers, l)
 		gone += l.share
@@ -102,7 +104,7 @@ func (f *field) fixed(m int, share float64) {
 	f.ask(m, false)
 	c := f.count(m, 1)
 	f.massError = max(f.massError, math.Abs(c.active-share))
-	l := c.leave(f.survival)
+	l := c.leave(f.survival, f.spread(f.n))
 	f.leaveNodes(&l, f.survival, share, schedule.Vigor{Rounds: 1, Reuse: true}, 0)
 	f.leavers = append(f.leavers, l)
 }
@@ -235,11 +237,11 @@ func cutBySample(mass, survival []float64, alpha float64) []float64 {
 }
 
 // leave sums over s those who leave after the round: drop(s) of the mass.
-func (c *bySuccesses) leave(drop []float64) leavers {
+func (c *bySuccesses) leave(drop, sigmas []float64) leavers {
 	n := len(drop) - 1
 	l := leavers{size: n, activeFrontier: c.activeFrontier}
 	for s, d := range drop {
-		sigma := GroupSigma(n, s)
+		sigma := sigmas[s]
 		l.share += c.mass[s] * d
 		l.u += c.massU[s] * d
 		l.frontier += c.massFrontier[s] * d
@@ -258,7 +260,7 @@ func (f *field) leaveNodes(l *leavers, drop []float64, share float64, v schedule
 		l.sigma, l.sigmaU, l.zero = 0, 0, 0
 	}
 	trained := t == v.Rounds-1 || v.Update != schedule.UpdateSurvivors
-	sigmas := groupSigmas(f.n)
+	sigmas := f.spread(f.n)
 	for i, p := range f.p {
 		part := f.active[i] - f.staying[i]
 		if part == 0 {
@@ -284,6 +286,7 @@ func (f *field) leaveNodes(l *leavers, drop []float64, share float64, v schedule
 		}
 		if trained {
 			f.at[i].Signal += float64(f.n) * signal
+			f.at[i].SignalPromptMean += signal
 		}
 		f.at[i].Shares = append(f.at[i].Shares, leaving)
 	}

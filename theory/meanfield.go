@@ -54,6 +54,8 @@ type NodeRollouts struct {
 	Rollouts float64   // mean group
 	Shares   []float64 // the law of the group: the chance of MeanField.GroupSizes[i].Size
 	Signal   float64   // E[G sigma | p] over the groups of the update, 0 for the others
+
+	SignalPromptMean float64 // E[sigma | p], likewise
 }
 
 // DefaultNodes is the number of quadrature nodes that commands use.
@@ -105,19 +107,8 @@ func MeanFieldAround(law distributions.Law, v schedule.Vigor, frontier float64, 
 // vigorMeanField is VigorMeanField on a schedule whose shares of active
 // prompts, round by round, are edited.
 func vigorMeanField(law distributions.Law, v schedule.Vigor, frontier float64, nodes int, edit func(shares []float64)) (*MeanField, error) {
-	rollouts, err := v.Rollouts()
-	if err != nil {
-		return nil, err
-	}
-	shares := make([]float64, v.Rounds)
-	for t := range shares {
-		shares[t] = math.Pow(v.Alpha.Float(), float64(t))
-	}
-	err = errors.Join(
-		checkQuadrature(frontier, nodes),
-		unless(shares[v.Rounds-1] >= smallestShare, fmt.Errorf("theory: the share alpha^%d of prompts that reach the last round is below %v", v.Rounds-1, smallestShare)),
-	)
-	if err != nil {
+	rollouts, shares, err := roundShares(v)
+	if err := errors.Join(err, checkQuadrature(frontier, nodes)); err != nil {
 		return nil, err
 	}
 	if edit != nil {
@@ -130,6 +121,20 @@ func vigorMeanField(law distributions.Law, v schedule.Vigor, frontier float64, n
 	f := newField(law.Nodes(enough(nodes, largest), cutsInU(law, v, frontier)...), frontier, v.Rounds)
 	f.run(v, rollouts, shares)
 	return f.figures(v), nil
+}
+
+// roundShares returns the rollouts that a prompt gets in every round, and the
+// shares of all prompts that get them.
+func roundShares(v schedule.Vigor) (rollouts []int, shares []float64, err error) {
+	if rollouts, err = v.Rollouts(); err != nil {
+		return nil, nil, err
+	}
+	shares = make([]float64, v.Rounds)
+	for t := range shares {
+		shares[t] = math.Pow(v.Alpha.Float(), float64(t))
+	}
+	return rollouts, shares, unless(shares[v.Rounds-1] >= smallestShare,
+		fmt.Errorf("theory: the share alpha^%d of prompts that reach the last round is below %v", v.Rounds-1, smallestShare))
 }
 
 // FixedMeanField returns the mean field of fixed groups of the given mean
