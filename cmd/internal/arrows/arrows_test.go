@@ -47,7 +47,7 @@ var arrows = []struct{ pkg, may string }{
 
 	{"sim/verify/enumerate", "sim/schedule"},
 	{"sim/verify/gradient", "sim/advantage sim/stream theory"},
-	{"sim/verify", "distributions/... theory sim sim/advantage sim/rollout sim/schedule sim/source sim/strategy sim/stream sim/train sim/verify/..."},
+	{"sim/verify", "distributions/... theory sim sim/advantage sim/rollout sim/schedule sim/source sim/strategy sim/stream sim/train/... sim/verify/..."},
 
 	{"plots", ""}, // finished numbers alone
 
