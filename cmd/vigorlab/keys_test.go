@@ -155,7 +155,7 @@ func TestKeys(t *testing.T) {
 			"strategies.0": outcome, "strategies.0.eta": figureKeys + " prompts", "strategies.0.eta.prompts": "high level low missing",
 		}},
 		{"verify --quick --only 2.published-speedup", map[string]string{
-			"":        "coding command family level predictions quick rungs schema seed version",
+			"":        "coding command family level predictions quick ratios rungs schema seed version",
 			"rungs.0": "bias claim detects estimate id interval kind method note p reason reference rung se test verdict",
 		}},
 		{"compare --population uniform --strategy vigor --batch 4 --steps 2 --replicates 3", map[string]string{
@@ -259,7 +259,7 @@ func TestNullsHaveReasons(t *testing.T) {
 		"simulate --population uniform --batch 8 --replicates 3 --aggregate prompt --strategy vigor:update=survivors,reuse=false",
 		"simulate --population pareto-variance:shape=0.9,min=0.01 --batch 4 --replicates 3",
 		"replay --table " + table + " --replicates 3",
-		"verify --quick --only 5,6,7,8",
+		"verify --quick --only 5,6.reach,7,8",
 		quickTraining + " --policy logit:floor=1e-3 --lr 0.01,0.02 --choose-seeds 1 --max-rollouts 200",
 		quickTraining + " --policy logit:floor=1e-3 --lr 20 --seeds 1",
 		"train --population point:p=0.5 --target 0.51 --strategy dapo:n=8 --batch 8 --seeds 2 --quiet --lr 1000",

@@ -52,6 +52,7 @@ func (l *ladder) document() output.Object {
 	o.Add("family", l.Family)
 	o.Add("rungs", l.reasoned())
 	o.Add("predictions", append([]verify.Prediction{}, l.Predictions()...))
+	o.Add("ratios", append([]verify.Ratio{}, l.Ratios()...))
 	return o
 }
 

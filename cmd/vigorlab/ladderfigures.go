@@ -25,11 +25,12 @@ func (l *ladder) drawings() ([]drawing, map[int][]report.Figure, error) {
 	}
 	for _, rung := range report.Rungs(l.Rows()) {
 		curves := l.curves(rung)
-		for _, kind := range []string{
+		kinds := []string{
 			verify.FigureGradient, verify.FigureEtaShape, verify.FigureSpeedup,
 			verify.FigureAllocation, verify.FigureSizes, verify.FigureScreening, verify.FigureReplay,
 			verify.FigureSlopes, verify.FigureBounds,
-		} {
+		}
+		for _, kind := range append(kinds, verify.TrainingFigures()...) {
 			if c := curves[kind]; len(c) > 0 {
 				add(rung, kind, caption(c), func() (plots.Figure, error) { return drawCurves(kind, c) })
 			}
@@ -73,6 +74,10 @@ func caption(curves []verify.Curve) string {
 			}
 			strategies, populations = append(strategies, shortSpec(c.Strategy)), append(populations, c.Population)
 			switch {
+			case trained(c.Figure) && c.Kind == verify.MeanField:
+				words = "mean field of training, steps without size at one rate"
+			case trained(c.Figure):
+				words = fmt.Sprintf("training runs with 95 %% intervals over %d seeds", c.Replicates)
 			case c.Figure == verify.FigureReplay:
 				words = fmt.Sprintf("replay of whole tables, %d times, with 95 %% intervals over samples of prompts", c.Replicates)
 			case c.Figure == verify.FigureSlopes && c.Replicates > 0:
@@ -102,6 +107,12 @@ func listed(names []string) string {
 
 func drawCurves(kind string, curves []verify.Curve) (plots.Figure, error) {
 	families, ceiling := familiesOf(curves)
+	switch {
+	case strings.HasPrefix(kind, verify.FigureCalibration):
+		return plots.Calibration(calibrationData(families))
+	case strings.HasPrefix(kind, verify.FigureLevels):
+		return plots.Curves(levelData(families))
+	}
 	switch kind {
 	case verify.FigureGradient:
 		return plots.GradientNorm(plots.GradientNormData{Cases: allPoints(curves), Unit: "M"})
@@ -220,6 +231,30 @@ func boundsData(curves []verify.Curve) plots.CurvesData {
 		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: points(c)})
 	}
 	return plots.CurvesData{Title: "Times beside their lower bounds", X: "gain g in expected reward", LogX: true, Panels: []plots.CurvesPanel{panel}}
+}
+
+// trained reports whether a figure is one of training runs.
+func trained(figure string) bool {
+	return strings.HasPrefix(figure, verify.FigureCalibration) || strings.HasPrefix(figure, verify.FigureLevels)
+}
+
+func calibrationData(families []plots.Family) plots.CalibrationData {
+	d := plots.CalibrationData{Predicted: "ratio of rollouts, predicted", Measured: "ratio of rollouts, measured"}
+	for _, f := range families {
+		d.Predictors = append(d.Predictors, plots.Predictor{Label: f.Label, Cases: f.MonteCarlo})
+	}
+	return d
+}
+
+func levelData(families []plots.Family) plots.CurvesData {
+	panel := plots.CurvesPanel{Y: "rollouts of groups of 8 over VIGOR's", Reference: 1, Name: "groups of 8"}
+	for _, f := range families {
+		panel.Lines = append(panel.Lines, plots.Line{Label: f.Label, First: f.MonteCarlo, Second: f.MeanField})
+	}
+	return plots.CurvesData{
+		Title: "Ratio of rollouts by level", X: "mean success probability reached",
+		Styles: [2]string{"training runs", "mean field of training"}, Panels: []plots.CurvesPanel{panel},
+	}
 }
 
 // comparisonData puts the estimates of a rung beside their references, for a

@@ -91,6 +91,7 @@ func Ladder(r *verify.Report, reproduce string, figures map[int][]Figure) []byte
 	b.WriteString("Figures are under signed coding: rewards in {-1, +1}, u = 4p(1-p).\n")
 	b.WriteString("Theorems 1 and 2, the speedup of 2.3 (mathematics) and the 7.9 % of frontier prompts that are lost are as stated in the VIGOR paper, arXiv 2607.22002. Theorem 4 and Proposition 3 of Razin et al. 2025 (arXiv 2503.15477) are as stated in notes on it.\n")
 	conclusions(&b, rows)
+	speedup(&b, rows)
 	predictions(&b, r)
 	claims, checks := ofKind(rows, verify.Claim), ofKind(rows, verify.Check)
 	for _, rung := range Rungs(rows) {
@@ -99,6 +100,7 @@ func Ladder(r *verify.Report, reproduce string, figures map[int][]Figure) []byte
 			fmt.Fprintf(&b, "![%s](figures/%s.png)\n\n*%s*\n\n", strings.ReplaceAll(f.Name, "-", " "), f.Name, f.Caption)
 		}
 		table(&b, ofRung(claims, rung))
+		ratios(&b, r, rung)
 	}
 	appendix(&b, r, checks)
 	return b.Bytes()
@@ -199,6 +201,26 @@ var meanings = []meaning{
 		"The lower bound for std-normalised gradients is one for binary-valued rewards: three graded rewards break it.",
 	},
 	{
+		"6.", ".eta^(1/3)",
+		"eta^(1/3), the published predictor, foretells how many rollouts training needs.",
+		"eta^(1/3), the published predictor, does not foretell how many rollouts training needs.",
+	},
+	{
+		"6.", ".progress",
+		"What the first step gains foretells how many rollouts training needs.",
+		"What the first step gains does not foretell how many rollouts training needs: the population changes under it.",
+	},
+	{
+		"6.", "-small.path",
+		"In small steps at one rate the mean field of training, which follows the population as it changes, foretells how many rollouts VIGOR needs, averaged over rollouts or over prompts.",
+		"Even in small steps the mean field of training does not foretell how many rollouts VIGOR needs.",
+	},
+	{
+		"6.", "-best.path",
+		"The mean field of training foretells rollouts at every strategy's own best rate too.",
+		"Where every strategy has its own best rate, the mean field of training does not foretell rollouts: one visit then solves a prompt, and only how many prompts are seen counts.",
+	},
+	{
 		"7.", ".gain",
 		"On recorded outcomes that can tell, VIGOR finds more reward variance per rollout than fixed groups.",
 		"On some recorded outcomes VIGOR finds less reward variance per rollout than fixed groups.",
@@ -228,7 +250,8 @@ func conclusions(b *bytes.Buffer, rows []verify.Row) {
 	}
 	b.WriteString("\n## What not to conclude\n\n")
 	for _, line := range []string{
-		"That a larger eta trains faster by any known factor. The published exponent 1/3 is that of a lower bound, and no exponent is right everywhere (rung 5); until training runs of whole populations decide (rung 6), read every speedup under all three exponents, beside its cap.",
+		"That a larger eta trains faster by any known factor. The published exponent 1/3 is that of a lower bound, no exponent is right everywhere (rung 5), and no power of eta foretells training under all aggregations and learning rates (rung 6): read every speedup under all three exponents, beside its cap, as what it is, a ratio of reward variances.",
+		"That a ratio at one learning rate is what a method is worth. An allocation rescales the step; ask for the ratio at every method's own best rate too, and for the aggregation of your own trainer (rung 6).",
 		"That a small reward variance means a small gradient under every estimator, or a large one a large gradient: the bounds of rung 1 are ceilings, and their tightness is a distribution.",
 		"That the figures of perfect selection are those of the algorithm, which sees a few rewards and never the true variance (rung 4).",
 		"That a synthetic population is your prompts. Replay your own recorded outcomes (rung 7) before spending on a schedule.",
@@ -243,6 +266,89 @@ func conclusions(b *bytes.Buffer, rows []verify.Row) {
 	} {
 		fmt.Fprintf(b, "- %s\n", line)
 	}
+}
+
+// speedup says where the published speedup can come from, and where not.
+func speedup(b *bytes.Buffer, rows []verify.Row) {
+	if !slices.ContainsFunc(rows, func(r verify.Row) bool { return r.Rung == 6 && r.Verdict != verify.Untestable }) {
+		return
+	}
+	b.WriteString("\n## Where a speedup of 2.3 can come from\n\n")
+	say := func(id, format string) {
+		if i := slices.IndexFunc(rows, func(r verify.Row) bool { return r.ID == id }); i >= 0 && rows[i].Estimate != nil {
+			fmt.Fprintf(b, "- "+format+" (%s)\n", measured(&rows[i]), rows[i].ID)
+		}
+	}
+	say("2.published-speedup.exponent-1/3", "Not from eta under the published exponent: four rounds cap eta^(1/3) at %s on any prompts.")
+	say("6.rollout-small.vigor", "Averaged over rollouts, all strategies in small steps at one rate, VIGOR needs %s times fewer rollouts than groups of 8, the geometric mean over populations.")
+	say("6.rollout-small.published", "The largest such ratio is %s. VIGOR leaves prompts that are dead or solved, and an average over rollouts then makes longer steps on the others: the fewer there are, the longer.")
+	list(b, rows, "6.reach.start.", "The first step alone, averaged over rollouts, gains 2.3 times as much on %s. Later steps gain less: those prompts are learnt first.")
+	list(b, rows, "6.reach.defaults.", "All the way to the target, in steps without size, 2.3 is reached on %s.")
+	list(b, rows, "6.reach.six-rounds.", "Six rounds would reach it on %s, at the cost of six generations one after another, each waiting for its slowest rollout, and of groups of up to 126 rollouts.")
+	say("6.rollout-small.fixed:g=2", "A ratio at one rate is partly a longer step. Groups of 2 at the same rate need no method and have %s: they make four times as many steps of the same rollouts.")
+	say("6.rollout-best.vigor", "Not where every strategy has its own best rate: VIGOR then has %s, below 1 where it needs more rollouts than groups of 8. On these policies the best rates are the largest, a visit solves a prompt whose rewards differ, and VIGOR's rollouts go where one visit was enough. Nothing here punishes a large step, as a real model does; between the two regimes lies yours.")
+	say("6.prompt-small.vigor", "Not from averages over prompts, as in the loss of GRPO's paper: VIGOR then has %s in small steps.")
+	say("6.prompt-best.vigor", "Averaged over prompts and at every strategy's own best rate it has %s.")
+}
+
+// list says on which populations claims of a study hold, with their numbers.
+func list(b *bytes.Buffer, rows []verify.Row, study, format string) {
+	var where []string
+	tested := false
+	for i := range rows {
+		r := &rows[i]
+		if !strings.HasPrefix(r.ID, study) {
+			continue
+		}
+		tested = true
+		if r.Verdict == verify.Holds {
+			where = append(where, fmt.Sprintf("%s (%s)", strings.TrimPrefix(r.ID, study), measured(r)))
+		}
+	}
+	if !tested {
+		return
+	}
+	if len(where) == 0 {
+		where = []string{"none of the populations tried"}
+	}
+	fmt.Fprintf(b, "- "+format+"\n", strings.Join(where, ", "))
+}
+
+// measured prints an estimate with its interval.
+func measured(r *verify.Row) string {
+	if r.Interval == nil {
+		return fmt.Sprintf("%.3g", *r.Estimate)
+	}
+	return fmt.Sprintf("%.3g [%.3g, %.3g]", *r.Estimate, r.Interval[0], r.Interval[1])
+}
+
+// ratios prints what training runs measured beside what was predicted.
+func ratios(b *bytes.Buffer, r *verify.Report, rung int) {
+	if rung != 6 || len(r.Ratios()) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nRollouts to target of groups of 8 over those of a strategy, 95 %% intervals over seeds, beside the predictors; "+
+		"rates small: all strategies at one small rate, best: each at its own.\n\n| averaged over | rates | prompts | strategy | measured | 95 %% interval | %s |\n|---|---|---|---|---|---|%s\n",
+		strings.Join(verify.PredictorNames, " | "), strings.Repeat("---|", len(verify.PredictorNames)))
+	for _, x := range r.Ratios() {
+		interval := ""
+		if x.Low != nil && x.High != nil {
+			interval = fmt.Sprintf("[%.3f, %.3f]", *x.Low, *x.High)
+		}
+		cells := []string{x.Aggregate + "s", x.Regime, cell(x.Where()), cell(x.Strategy), cmp.Or(short(x.Measured), cell(x.Reason)), interval}
+		for _, p := range x.Predicted {
+			cells = append(cells, short(p))
+		}
+		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+	}
+}
+
+// short prints a ratio, or nothing.
+func short(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.3f", *x)
 }
 
 // of returns the sentence for the claims among rows, with the worst that

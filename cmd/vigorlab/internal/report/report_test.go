@@ -88,3 +88,38 @@ func TestEveryRungHasATitle(t *testing.T) {
 		}
 	}
 }
+
+// TestReportSaysWhereTheSpeedupComesFrom: from the rows, whatever they hold, and
+// not at all without training runs.
+func TestReportSaysWhereTheSpeedupComesFrom(t *testing.T) {
+	claim := func(id string, estimate float64, v verify.Verdict, interval *[2]float64) verify.Row {
+		return verify.Row{ID: id, Rung: int(id[0] - '0'), Kind: verify.Claim, Claim: id, Estimate: number(estimate), Reference: number(2.3), Verdict: v, Interval: interval}
+	}
+	r := ladder(
+		claim("2.published-speedup.exponent-1/3", 1.55, verify.Fails, nil),
+		claim("6.rollout-small.vigor", 1.432, verify.Holds, &[2]float64{1.4, 1.465}),
+		claim("6.rollout-best.vigor", 0.6, verify.Fails, &[2]float64{0.5, 0.7}),
+		claim("6.reach.start.uniform", 1.25, verify.Fails, nil),
+		claim("6.reach.defaults.beta:a=1,b=2", 2.5, verify.Holds, nil),
+		claim("6.rollout-small.eta^(1/3)", 0.2, verify.Fails, nil),
+	)
+	x := 1.5
+	r.Sections[0].Ratios = []verify.Ratio{{Population: "uniform", Policy: "logit", Estimator: "grpo", Aggregate: "rollout", Regime: "small", Target: .9, Strategy: "vigor", Reason: "never|reached", Predicted: []*float64{&x, nil}}}
+	text := string(report.Ladder(r, "", nil))
+	for _, want := range []string{
+		"cap eta^(1/3) at 1.55 on any prompts",
+		"VIGOR needs 1.43 [1.4, 1.47] times fewer rollouts",
+		"VIGOR then has 0.6 [0.5, 0.7], below 1",
+		"2.3 times as much on none of the populations tried.",
+		"2.3 is reached on beta:a=1,b=2 (2.5).",
+		"eta^(1/3), the published predictor, does not foretell",
+		`| rollouts | small | uniform to 0.9, logit, grpo | vigor | never\|reached |  | 1.500 |  |`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report has no %q:\n%s", want, text)
+		}
+	}
+	if text := string(report.Ladder(ladder(claim("2.x", 1, verify.Fails, nil)), "", nil)); strings.Contains(text, "can come from") {
+		t.Error("a report without training runs says where a speedup comes from")
+	}
+}
