@@ -39,10 +39,7 @@ func TestCalibrateGolden(t *testing.T) {
 	for _, want := range g.Cases {
 		var cases []foretold
 		for i, logs := range g.Logs {
-			interval := &[2]float64{1.45, 1.55}
-			if i == 2 {
-				interval = nil
-			}
+			interval := [...]*[2]float64{{1.45, 1.55}, {1.1, 1.2}, nil}[i] // the second lies below 1.3
 			cases = append(cases, foretold{logs: logs, interval: interval, predicted: want.Predicted[i]})
 		}
 		got := calibrate(cases)
@@ -66,6 +63,9 @@ func TestCalibrateGolden(t *testing.T) {
 		if got.cover != covered || got.cases != 3 {
 			t.Errorf("%v: %d of %d covered, want %d of 3", want.Predicted, got.cover, got.cases, covered)
 		}
+	}
+	if got := midranks([]float64{2, 2 + 1e-14, 1, 3}); !reflect.DeepEqual(got, []float64{2.5, 2.5, 1, 4}) {
+		t.Errorf("ranks %v", got)
 	}
 	alike := calibrate([]foretold{{logs: []float64{0, .1, .2}, predicted: 1}, {logs: []float64{.3, .1, .2}, predicted: 1}})
 	if !math.IsNaN(alike.rank) || !strings.Contains(alike.String(), "no rank correlation") {
@@ -99,6 +99,7 @@ func TestWrongPredictorIsCaught(t *testing.T) {
 		{"30 percent low", .02, func(int) float64 { return 1 / 1.3 }, Fails},
 		{"errors that cancel", .02, func(i int) float64 { return math.Exp(.3 * float64(2*(i%2)-1)) }, Fails},
 		{"seeds that cannot tell", .5, func(int) float64 { return 1 }, Untestable},
+		{"20 percent low, but for all that seeds tell", .5, func(int) float64 { return 1 / 1.2 }, Untestable},
 	} {
 		cases := noise(c.noise)
 		for i := range cases {
@@ -234,6 +235,11 @@ func TestSliceRows(t *testing.T) {
 	if note := rows["path"].Note; !strings.Contains(note, "1 of 3") || !strings.Contains(note, "2 of 2 95 % intervals") {
 		t.Errorf("note %q does not say what is left out and covered", note)
 	}
+	for want, interval := range map[Verdict]*[2]float64{Holds: {1.01, 1.2}, Fails: {.8, .99}, Untestable: {.9, 1.2}} {
+		if row := readOff(Row{Estimate: number(.95), Interval: interval}, 1); row.Verdict != want || row.Reason == "" {
+			t.Errorf("an interval of %v: %s, want %s", *interval, row.Verdict, want)
+		}
+	}
 	for _, row := range s.rows([]Ratio{never}) {
 		if row.Verdict != Untestable || row.Reason == "" {
 			t.Errorf("%s of a case that never ended: %+v", row.ID, row)
@@ -290,6 +296,10 @@ func TestForecasts(t *testing.T) {
 		if got[i] == nil || !near(*got[i], want, 1e-4) {
 			t.Errorf("%s: %v, want %v", PredictorNames[i], got[i], want)
 		}
+	}
+	// A pin: TestTrainingGolden holds the path itself to values from elsewhere.
+	if !near(*got[pathAt], 1.207, 2e-3) {
+		t.Errorf("path: %v, want 1.207", *got[pathAt])
 	}
 	for _, x := range all[forecastKey{popUniform, "grpo", reference}].ratios()[progressAt:] {
 		if !near(*x, 1, 1e-12) {
