@@ -20,19 +20,19 @@ type foretold struct {
 // on the same number of seeds each. Errors are log(measured/predicted).
 type calibration struct {
 	cases int
-	mean  sim95   // error: above 0 the prediction is too low
-	rms   sim95   // root mean square error of the cases, less what seeds add
-	rank  float64 // Spearman's correlation of measured and predicted ratios, NaN for one case or no spread
-	cover int     // cases whose interval holds the prediction
+	mean  overSeeds // error: above 0 the prediction is too low
+	rms   overSeeds // root mean square error of the cases, less what seeds add
+	rank  float64   // Spearman's correlation of measured and predicted ratios, NaN for one case or no spread
+	cover int       // cases whose interval holds the prediction
 }
 
-// A sim95 is a figure with its standard error and 95 % interval over seeds.
-type sim95 struct{ value, se, low, high float64 }
+// An overSeeds is a figure with its standard error and 95 % interval over seeds.
+type overSeeds struct{ value, se, low, high float64 }
 
 // student returns a figure with the interval of Student's law over n seeds.
-func student(value, se float64, n int) sim95 {
+func student(value, se float64, n int) overSeeds {
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
-	return sim95{value, se, value - t*se, value + t*se}
+	return overSeeds{value, se, value - t*se, value + t*se}
 }
 
 // calibrate compares cases of the same n >= 3 seeds. Cases share seeds and so are

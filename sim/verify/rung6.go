@@ -177,7 +177,7 @@ type Ratio struct {
 	Strategy   string  `json:"strategy"`
 
 	Measured *float64 `json:"measured"` // geometric mean over seeds, or the median where some did not reach it
-	Low      *float64 `json:"low"`      // 95 % interval over seeds
+	Low      *float64 `json:"low"`      // 95 % interval over seeds, Student's of the logarithm, or trial's of the median
 	High     *float64 `json:"high"`
 	SE       *float64 `json:"se"` // nil for a median
 	Seeds    int      `json:"seeds"`
@@ -280,7 +280,10 @@ func (s slice) ratio(w world, name string, r *trial.Result, arm int, records []t
 	}
 	switch {
 	case x.Logs != nil && x.Measured != nil:
-		x.SE = number(*x.Measured * stat.StdDev(x.Logs, nil) / math.Sqrt(float64(len(x.Logs))))
+		mean, sd := stat.MeanStdDev(x.Logs, nil)
+		over := student(mean, sd/math.Sqrt(float64(len(x.Logs))), len(x.Logs))
+		x.SE = number(*x.Measured * over.se)
+		x.Low, x.High = number(math.Exp(over.low)), number(math.Exp(over.high))
 	case x.Reason == "":
 		x.Reason = "se: the ratio is a median"
 	}
