@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/plots"
 	"vigorlab/sim/verify"
 )
 
@@ -38,6 +39,40 @@ func TestCaption(t *testing.T) {
 		"Monte Carlo with 95 % intervals, 9 batches of B = 16: vigor and fixed:g=8 on uniform."
 	if got != want {
 		t.Errorf("caption %q, want %q", got, want)
+	}
+}
+
+// TestTrainingFigures: which numbers the figures of training runs show, and of
+// what their captions say they are.
+func TestTrainingFigures(t *testing.T) {
+	measured, exact := []verify.Point{{X: .5, Y: 1.5, Low: 1.4, High: 1.6}}, []verify.Point{{X: .5, Y: 1.7}}
+	setting := verify.Setting{Population: "uniform", Strategy: "vigor"}
+	of := func(figure, family, kind string, p []verify.Point, seeds int) verify.Curve {
+		c := verify.Curve{Figure: figure, Family: family, Kind: kind, Points: p, Setting: setting}
+		c.Replicates = seeds
+		return c
+	}
+	levels := []verify.Curve{
+		of(verify.FigureLevels+"rollout-small", "uniform", verify.MonteCarlo, measured, 6),
+		of(verify.FigureLevels+"rollout-small", "uniform", verify.MeanField, exact, 0),
+	}
+	const want = "Mean field of training, steps without size at one rate: vigor on uniform; training runs with 95 % intervals over 6 seeds: vigor on uniform."
+	if got := caption(levels); got != want {
+		t.Errorf("caption %q, want %q", got, want)
+	}
+	families, _ := familiesOf(levels)
+	line := levelData(families).Panels[0].Lines[0]
+	if line.First[0] != plots.Point(measured[0]) || line.Second[0] != plots.Point(exact[0]) {
+		t.Errorf("line %+v", line)
+	}
+	families, _ = familiesOf([]verify.Curve{of(verify.FigureCalibration+"rollout-small", "path", verify.MonteCarlo, measured, 6)})
+	if d := calibrationData(families); d.Predictors[0].Label != "path" || d.Predictors[0].Cases[0] != plots.Point(measured[0]) {
+		t.Errorf("predictors %+v", d.Predictors)
+	}
+	for _, kind := range verify.TrainingFigures() {
+		if _, err := drawCurves(kind, levels[:1]); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 }
 
