@@ -473,7 +473,7 @@ func more(t *output.Text, all int, what string) {
 func (p *prediction) notes(t *output.Text) {
 	t.Blank()
 	t.Note("", "eta is the reward variance u = 4p(1-p) that an average rollout of the update meets, relative to equal groups. "+
-		"Which exponent turns it into time is an open question: 1/3 is the published one, a ratio of two lower bounds. "+
+		"No exponent turns it into time everywhere (verify, rungs 5 and 6): 1/3 is the published one, a ratio of two lower bounds. "+
 		"Rewards are in {-1, +1}.")
 	for _, line := range p.absent() {
 		t.Note(output.Absent+"  ", line)

@@ -392,7 +392,7 @@ func ofRung(rows []verify.Row, rung int) []verify.Row {
 }
 
 // PredictionNote says what the columns of PredictionRows are.
-const PredictionNote = "speedup is eta^exponent; which exponent is right is an open question, 1/3 is the published one. " +
+const PredictionNote = "speedup is eta^exponent; no exponent foretells training everywhere (rungs 5 and 6), 1/3 is the published one. " +
 	"perfect is selection by the true variance, real that by the sample. cap is what no schedule like it can pass: " +
 	"the lower of the cap of any law and of this law. progress is first-order progress per rollout, fixed group = 1."
 
