@@ -342,7 +342,7 @@ func parsePlan(text string) (*schedule.Vigor, int, error) {
 	return nil, 0, nil
 }
 
-// of returns the ratios of strategies whose name a condition holds of.
+// of returns the ratios of some strategies.
 func of(ratios []Ratio, strategies ...string) []Ratio {
 	return slices.DeleteFunc(slices.Clone(ratios), func(r Ratio) bool { return !slices.Contains(strategies, r.Strategy) })
 }

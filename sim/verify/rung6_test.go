@@ -235,6 +235,14 @@ func TestSliceRows(t *testing.T) {
 	if note := rows["path"].Note; !strings.Contains(note, "1 of 3") || !strings.Contains(note, "2 of 2 95 % intervals") {
 		t.Errorf("note %q does not say what is left out and covered", note)
 	}
+	coupled := ratio(vigorPlan, 2, 1, 1, 1, 1, 1.5)
+	coupled.Policy = linked
+	for _, row := range s.rows(append(ratios, coupled)) {
+		rows[row.ID] = row
+	}
+	if own, shared := rows["path-of-uncoupled-prompts"].Verdict, rows["path-of-linked-prompts"].Verdict; own != Holds || shared != Fails {
+		t.Errorf("uncoupled prompts: %s, linked ones: %s, want that the path holds of the first alone", own, shared)
+	}
 	for want, interval := range map[Verdict]*[2]float64{Holds: {1.01, 1.2}, Fails: {.8, .99}, Untestable: {.9, 1.2}} {
 		if row := readOff(Row{Estimate: number(.95), Interval: interval}, 1); row.Verdict != want || row.Reason == "" {
 			t.Errorf("an interval of %v: %s, want %s", *interval, row.Verdict, want)

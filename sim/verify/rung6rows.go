@@ -36,6 +36,15 @@ func (s slice) rows(ratios []Ratio) []Row {
 			Claim: fmt.Sprintf("%s predicts how many times fewer rollouts VIGOR needs to a target, %s", name, s),
 		}, plans, i))
 	}
+	if linkedOnes := withPolicy(plans, linked); len(linkedOnes) > 0 {
+		rows = append(rows, s.predictorRow(Row{
+			ID:    "path-of-uncoupled-prompts",
+			Claim: fmt.Sprintf("path predicts how many times fewer rollouts VIGOR needs where every prompt has its own logit, %s", s),
+		}, withPolicy(plans, tabular), pathAt), s.predictorRow(Row{
+			ID:    "path-of-linked-prompts",
+			Claim: fmt.Sprintf("path, which knows of no shared features, predicts how many times fewer rollouts VIGOR needs where prompts share some, %s", s),
+		}, linkedOnes, pathAt))
+	}
 	if s.regime == smallSteps {
 		rows = append(rows, s.predictorRow(Row{
 			ID:    "path-of-fixed-groups",
@@ -47,6 +56,11 @@ func (s slice) rows(ratios []Ratio) []Row {
 		rows = append(rows, s.gainRow(name, of(ratios, name)))
 	}
 	return append(rows, s.publishedRow(plans))
+}
+
+// withPolicy returns the ratios of a policy.
+func withPolicy(ratios []Ratio, policy string) []Ratio {
+	return slices.DeleteFunc(slices.Clone(ratios), func(r Ratio) bool { return r.Policy != policy })
 }
 
 // strategiesOf returns the strategies of ratios, each once.
