@@ -110,8 +110,8 @@ func TestReportSaysWhereTheSpeedupComesFrom(t *testing.T) {
 		"cap eta^(1/3) at 1.55 on any prompts",
 		"VIGOR needs 1.43 [1.4, 1.47] times fewer rollouts",
 		"VIGOR then has 0.6 [0.5, 0.7], below 1",
-		"2.3 times as much on none of the populations tried.",
-		"2.3 is reached on beta:a=1,b=2 (2.5).",
+		"at least 2.3 times as much on none of the populations tried.",
+		"2.3 or more is reached on beta:a=1,b=2 (2.5).",
 		"eta^(1/3), the published predictor, does not foretell",
 		`| rollouts | small | uniform to 0.9, logit, grpo | vigor | never\|reached |  | 1.500 |  |`,
 	} {
