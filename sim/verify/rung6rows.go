@@ -143,7 +143,11 @@ func (s slice) gainRow(name string, ratios []Ratio) Row {
 	row.Estimate, row.SE = number(math.Exp(mean.value)), number(math.Exp(mean.value)*mean.se)
 	row.Interval = &[2]float64{math.Exp(mean.low), math.Exp(mean.high)}
 	row.Note = joinNotes(spreadOf(kept), row.Note)
-	return readOff(row, 1)
+	row = readOff(row, 1)
+	if row.Verdict == Holds && len(kept) < len(ratios) {
+		row.Verdict, row.Reason = Untestable, "cases that never came to an end are left out, which may favour the strategy"
+	}
+	return row
 }
 
 // readOff gives a row the verdict of its interval beside a bound that the
