@@ -37,8 +37,7 @@ func (t *trial) choose(r *Result, records []Record) {
 func (t *trial) rateResult(rate float64, records []Record) RateResult {
 	target := len(t.levels) - 1
 	r := RateResult{Rate: rate, Diverged: divergences(records)}
-	times := durations(records, target, rollouts)
-	r.Median, r.Reached = t.median(times, target), reached(times)
+	r.Median, r.Reached = t.median(records, target, rollouts), reached(durations(records, target, rollouts))
 	for i := range records {
 		r.Success += t.success(&records[i]) / float64(len(records))
 	}
@@ -105,8 +104,17 @@ func reached(d []Duration) int {
 	return n
 }
 
-// median is Median with a reason that names the level.
-func (t *trial) median(d []Duration, level int) Figure {
+// median returns the median of what the runs spent until they were on a level. A
+// run that ran out of steps before it ran out of rollouts counts as one that never
+// comes there: that it spent so little tells of it, and to let others stand for it
+// would be to time those alone that went on.
+func (t *trial) median(records []Record, level int, unit func(*Spent) float64) Figure {
+	d := durations(records, level, unit)
+	for i := range d {
+		if !d[i].Event && records[i].End.Rollouts < t.cfg.Train.MaxRollouts {
+			d[i].Time = math.Inf(1)
+		}
+	}
 	f := Median(d, t.cfg.Level)
 	if f.Estimate == nil {
 		f.Reason = fmt.Sprintf("never reached %v in %d of %d runs", t.levels[level], len(d)-reached(d), len(d))

@@ -34,16 +34,14 @@ func (t *trial) report(r *Result, records []Record) {
 func (t *trial) levelResult(level int, own, reference []Record, hasTokens, hasCost bool) LevelResult {
 	key := stream.New(t.cfg.Train.Seed).Named("bootstrap")
 	measure := func(unit func(*Spent) float64) *Measure {
-		d := durations(own, level, unit)
 		return &Measure{
-			Median: t.median(d, level),
-			Ratio:  Compare(durations(reference, level, unit), d, t.cfg.Resamples, t.cfg.Level, key),
+			Median: t.median(own, level, unit),
+			Ratio:  Compare(durations(reference, level, unit), durations(own, level, unit), t.cfg.Resamples, t.cfg.Level, key),
 		}
 	}
-	taken := durations(own, level, steps)
 	l := LevelResult{
-		Level: t.levels[level], Reached: reached(taken), Seeds: len(own),
-		Steps: t.median(taken, level), Rollouts: *measure(rollouts),
+		Level: t.levels[level], Reached: reached(durations(own, level, steps)), Seeds: len(own),
+		Steps: t.median(own, level, steps), Rollouts: *measure(rollouts),
 	}
 	if hasTokens {
 		l.Tokens = measure(tokens)

@@ -71,7 +71,9 @@ type LevelResult struct {
 }
 
 // A Measure is what it took in one unit. Median is the Kaplan-Meier median over
-// seeds (see Median). Ratio is what the reference spent, at its best rate, over
+// seeds (see Median); a run that diverged, or ran out of steps, never gets there.
+// Others are censored at what they had spent when they ran out of rollouts: all
+// alike in rollouts, but not in tokens and cost. Ratio is what the reference spent, at its best rate, over
 // what the arm spent, paired by seed: above 1 the arm saves (see Compare).
 type Measure struct {
 	Median Figure

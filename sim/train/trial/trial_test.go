@@ -371,6 +371,22 @@ func TestNeverReached(t *testing.T) {
 	}
 }
 
+// TestOutOfSteps: two runs that ran out of steps, with few rollouts spent, do not
+// leave the median to the one that went on.
+func TestOutOfSteps(t *testing.T) {
+	cfg := small(t, "fixed:g=8")
+	cfg.Train.MaxRollouts = 100
+	tr := &trial{cfg: &cfg, levels: []float64{0.8}}
+	reached := Record{Levels: []*Spent{{Rollouts: 50}}, End: Spent{Rollouts: 50}}
+	for _, spent := range []int{0, 8, 64} {
+		stalled := Record{Levels: []*Spent{nil}, End: Spent{Rollouts: spent}}
+		f := tr.median([]Record{stalled, reached, stalled}, 0, rollouts)
+		if f.Estimate != nil || f.Reason != "never reached 0.8 in 2 of 3 runs" {
+			t.Errorf("%d spent: median %v, %q", spent, orInf(f.Estimate), f.Reason)
+		}
+	}
+}
+
 // TestBetter: one row a rule of the choice, in their order.
 func TestBetter(t *testing.T) {
 	median := func(x float64) Figure { return Figure{Estimate: &x} }
