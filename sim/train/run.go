@@ -181,7 +181,7 @@ func (r *run) look() error {
 		return err
 	}
 	n := r.policy.Prompts()
-	r.point.Success = meanSuccess(r.policy, 0, n)
+	r.point.Success = r.success()
 	r.point.HeldOut = meanSuccess(r.policy, n, n+r.policy.HeldOut())
 	if math.IsNaN(r.point.Success) {
 		return &DivergenceError{r.point.Step, "mean success", r.point.Success}
@@ -196,6 +196,19 @@ func (r *run) look() error {
 		r.cfg.Step(r.point)
 	}
 	return nil
+}
+
+// success returns the mean success probability of the trained prompts.
+func (r *run) success() float64 {
+	n := r.policy.Prompts()
+	if _, own := r.system.(ownAnswers); !own {
+		return meanSuccess(r.policy, 0, n)
+	}
+	sum := 0.0
+	for _, p := range r.source.Truth() {
+		sum += p
+	}
+	return sum / float64(n)
 }
 
 func (r *run) reached() bool {

@@ -26,6 +26,11 @@ type System interface {
 	Learn(s *Step) error
 }
 
+// ownAnswers is a further method of systems under which the policy that learns
+// answers, as it stands: the answers tell its success, which is then not worked
+// out anew.
+type ownAnswers interface{ ownAnswers() }
+
 // A Step is what a system learns from.
 type Step struct {
 	Number int     // from 1
@@ -147,4 +152,5 @@ func (p *plain) Begin(_ Policy, u *Updater, _ stream.Key) error {
 }
 
 func (*plain) Answer(_ int, read func() error) error { return read() }
+func (*plain) ownAnswers()                           {}
 func (p *plain) Learn(s *Step) error                 { return p.updater.Update(s.Groups, s.Old) }

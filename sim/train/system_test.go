@@ -201,6 +201,23 @@ func TestSystemLedger(t *testing.T) {
 	}
 }
 
+// TestSystemsSuccess: a run's success is that of the policy that learns, whoever
+// answers.
+func TestSystemsSuccess(t *testing.T) {
+	for _, text := range append([]string{""}, systemSpecs...) {
+		r := systemRun(t, text, policyFor(text, "sequence:tokens=3,branching=2,correct=3"), "fixed:g=4", nil)
+		for range 8 {
+			next(t, r)
+			if err := r.look(); err != nil {
+				t.Fatal(err)
+			}
+			if want := meanSuccess(r.policy, 0, r.policy.Prompts()); r.point.Success != want {
+				t.Errorf("%s: success %v after step %d, want %v", text, r.point.Success, r.point.Step, want)
+			}
+		}
+	}
+}
+
 // TestSystemsRepeat: the same seed gives the same bytes under every system, and
 // another seed other ones.
 func TestSystemsRepeat(t *testing.T) {
