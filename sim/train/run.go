@@ -235,7 +235,10 @@ func (r *run) step(ctx context.Context) error {
 	if r.cfg.Recorder != nil {
 		r.cfg.Recorder.step(r.point.Step, r.source, r.groups)
 	}
-	step := &Step{Number: r.point.Step, Groups: r.groups, Old: r.source.LogProbs, Price: 1, Key: r.key.With(uint64(r.point.Step)).Named("system"), point: &r.point, lengths: r.source.MeanTokens() != nil}
+	step := &Step{
+		Number: r.point.Step, Groups: r.groups, Old: r.source.LogProbs, Key: r.stepKey().Named("system"), Price: 1,
+		point: &r.point, lengths: r.source.MeanTokens() != nil,
+	}
 	if err := r.system.Learn(step); err != nil {
 		return err
 	}

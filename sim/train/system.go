@@ -2,8 +2,6 @@ package train
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 
 	"vigorlab/distributions/spec"
 	"vigorlab/sim/strategy"
@@ -65,18 +63,8 @@ type Diagnostic struct {
 	Value float64
 }
 
-// FormatDiagnostics prints figures on one line to three digits, such as
-// "held 0.0125, m2 0.00731".
-func FormatDiagnostics(figures []Diagnostic) string {
-	fields := make([]string, len(figures))
-	for i, d := range figures {
-		fields[i] = fmt.Sprintf("%s %.3g", d.Name, d.Value)
-	}
-	return strings.Join(fields, ", ")
-}
-
-// Report puts the system's figures of the step on the run's curve, in the same
-// order at every step.
+// Report gives the run's point the system's figures of the step, in the same order
+// at every step.
 func (s *Step) Report(figures ...Diagnostic) { s.point.Diagnostics = figures }
 
 // SystemInfo describes a system as data.

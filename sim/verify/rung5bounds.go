@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
@@ -143,7 +144,7 @@ func newFlowCase(number int, key stream.Key) (*flowCase, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.tabular = text[:2] == "so"
+	c.tabular = strings.HasPrefix(text, "softmax")
 	scatter(c.policy, 2*r.Float64(), r)
 	c.draw(r)
 	return c, nil

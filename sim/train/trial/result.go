@@ -25,7 +25,7 @@ type Result struct {
 
 // An ArmResult is what a trial found of one arm.
 type ArmResult struct {
-	Strategy, Estimator, Aggregate, System, Optimizer string // normalised specs, the optimizer's without its rate
+	Strategy, Estimator, Aggregate, System, Optimizer string // normalised specs, but the optimizer's, which is that of Arm
 
 	Grid []RateResult // by rate, on the seeds that chose; nil where there was nothing to choose
 	Best int          // the place of the arm's own best rate in Rates
