@@ -59,12 +59,24 @@ func TestCompareByHand(t *testing.T) {
 	}
 }
 
+// TestCompareFew: fewer than 6 pairs bear no interval at 95 %, since none of a
+// bootstrap reaches beyond them.
+func TestCompareFew(t *testing.T) {
+	reference, arm := at(2, 3, 5, 7, 11, 13), at(1, 1, 1, 1, 1, 1)
+	for n := 2; n <= 6; n++ {
+		r := Compare(reference[:n], arm[:n], 200, 0.95, stream.New(1))
+		if r.Estimate == nil || (r.Low == nil || r.High == nil) != (n < 6) || (r.Reason == "") != (n == 6) {
+			t.Errorf("%d pairs: %v in [%v, %v], %q", n, orInf(r.Estimate), orInf(r.Low), orInf(r.High), r.Reason)
+		}
+	}
+}
+
 // TestCompareOpposite: where each side diverged on a seed that the other reached,
 // nothing is known of the median in the middle.
 func TestCompareOpposite(t *testing.T) {
 	inf := math.Inf(1)
 	r := Compare(at(1, -inf), at(-inf, 1), 200, 0.95, stream.New(1))
-	const want = "never reached: by the reference in 1 of 2 runs, by the arm in 1"
+	const want = "never reached: by the reference in 1 of 2 runs, by the arm in 1; 2 seeds: too few for an interval of 95 %"
 	if r.Estimate != nil || r.Low != nil || r.High != nil || r.Reason != want {
 		t.Errorf("%v in [%v, %v], %q, want %q", orInf(r.Estimate), orInf(r.Low), orInf(r.High), r.Reason, want)
 	}

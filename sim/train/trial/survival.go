@@ -87,17 +87,30 @@ func Median(d []Duration, level float64) Figure {
 	if last := slices.MaxFunc(d, func(a, b Duration) int { return cmp.Compare(a.Time, b.Time) }); f.High == nil && reached(d) == len(d) {
 		f.High = &last.Time
 	}
-	few := 2*math.Exp2(-float64(len(d))) > 1-level
-	if few {
+	few := tooFew(len(d), level)
+	if few != "" {
 		f.Low, f.High = nil, nil
 	}
 	switch {
 	case f.Estimate == nil:
 		f.Reason = "not reached by half of the runs"
-	case few:
-		f.Reason = fmt.Sprintf("%d runs: too few for an interval of %v %%", len(d), 100*level)
+	case few != "":
+		f.Reason = few
 	case f.High == nil:
 		f.Reason = "too few runs were seen to get there to bound the median from above"
 	}
 	return f
+}
+
+// tooFew says why m values bear no interval for their median at a level: all of
+// them lie on one side of it with probability 2 (1/2)^m; "" where that is at most
+// 1-level.
+func tooFew(m int, level float64) string {
+	if 2*math.Exp2(-float64(m)) <= 1-level {
+		return ""
+	}
+	if m == 1 {
+		return "a single seed has no interval"
+	}
+	return fmt.Sprintf("%d seeds: too few for an interval of %.4g %%", m, 100*level)
 }
