@@ -153,7 +153,11 @@ func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err e
 	d = &Dir{final: path, work: path, record: begin(record), lock: lock}
 	if resumed {
 		d.record.Start, d.record.Files = earlier.Start, earlier.Files
-	} else if err := clearRun(path); err != nil {
+		err = clearLeftovers(path)
+	} else {
+		err = clearRun(path)
+	}
+	if err != nil {
 		return nil, false, errors.Join(err, lock.Close())
 	}
 	if err := d.writeRecord(); err != nil {
@@ -524,6 +528,21 @@ func clearRun(path string) error {
 		}
 	}
 	return nil
+}
+
+// clearLeftovers removes what killed runs left under temporary names in path and
+// its folders.
+func clearLeftovers(path string) error {
+	return fs.WalkDir(os.DirFS(path), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !leftover(name) {
+			return err
+		}
+		err = os.RemoveAll(filepath.Join(path, filepath.FromSlash(name)))
+		if err == nil && e.IsDir() {
+			err = fs.SkipDir
+		}
+		return err
+	})
 }
 
 func (d *Dir) writeRecord() error {

@@ -387,12 +387,18 @@ func TestKilledRunIsTakenUp(t *testing.T) {
 	out := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(out, "run.json"), []byte(`{"schema":1,"command":"simulate","version":"v","specs":{"batch":4},"status":"running"}`), 0o666))
 	must(t, os.WriteFile(filepath.Join(out, ".results.csv.tmp-00000000"), nil, 0o666))
+	must(t, os.MkdirAll(filepath.Join(out, ".run.tmp-00000000", "figures"), 0o777))
+	must(t, os.Mkdir(filepath.Join(out, "figures"), 0o777))
+	must(t, os.WriteFile(filepath.Join(out, "figures", ".a.svg.tmp-00000000"), nil, 0o666))
 	d, resumed, err := rundir.Resume(out, record(`{"batch":4}`), false)
 	must(t, err)
 	if !resumed {
 		t.Error("a run without a process was not resumed")
 	}
 	must(t, d.Complete())
+	if got := names(t, out); got != "figures run.json" || names(t, filepath.Join(out, "figures")) != "" {
+		t.Errorf("%s is left, and %s among the figures, want no temporary names", got, names(t, filepath.Join(out, "figures")))
+	}
 }
 
 func TestWriteFileLeavesNothingOnFailure(t *testing.T) {
