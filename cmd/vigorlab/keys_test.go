@@ -175,7 +175,7 @@ func TestKeys(t *testing.T) {
 			"arms.0": "aggregate at by_level curve diverged edge estimator learning_rate ledger probes provenance ratio rollouts_to_target steps_to_target " +
 				"strategy system token_ratio tokens_to_target",
 			"arms.0.rollouts_to_target": "high low median reached reason seeds", // 3 seeds have no interval
-			"arms.0.ratio":              "estimate high low statistic",
+			"arms.0.ratio":              "estimate high low reason statistic",
 			"arms.0.by_level.0":         "level ratio rollouts steps token_ratio tokens",
 			"arms.0.probes.0":           "bias length quarter rollouts seeds snr success",
 			"arms.0.probes.0.snr":       figureKeys,

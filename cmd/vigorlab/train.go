@@ -92,7 +92,7 @@ these libraries compute them. Optimizers: sgd, momentum:beta=0.9, adam.`,
 
   # prompts that share features, judged by prompts that were held out
   vigorlab train --population uniform --policy linear:overlap=0.5,heldout=16,floor=1e-6 --strategy vigor --eval held-out \
-    --target 0.6 --batch 16 --seeds 4 --choose-seeds 2 --max-rollouts 20000`,
+    --target 0.6 --batch 16 --seeds 6 --choose-seeds 2 --max-rollouts 20000`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.registerTraining(cmd)
@@ -421,7 +421,9 @@ func (f *trainFlags) canRun(s train.System, policy train.Policy) error {
 	if err != nil {
 		return err
 	}
-	u, err := train.NewUpdater(policy, train.DefaultObjective(), o)
+	objective := train.DefaultObjective()
+	objective.ClipLow, objective.ClipHigh = f.clip, f.clip // which a system's trust region refuses
+	u, err := train.NewUpdater(policy, objective, o)
 	if err != nil {
 		return err
 	}
