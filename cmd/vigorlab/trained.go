@@ -437,7 +437,11 @@ const fewSteps = 10
 func (t *training) warnings() []string {
 	var warnings []string
 	names := t.names()
-	if steps := target(t.final()[0].report).Steps.Estimate; steps != nil && *steps < fewSteps {
+	switch steps := target(t.final()[0].report).Steps.Estimate; {
+	case steps == nil:
+	case *steps == 0:
+		warnings = append(warnings, "half of the runs or more start on the target, which has no ratio there: want a higher --target")
+	case *steps < fewSteps:
 		warnings = append(warnings, fmt.Sprintf("the reference reached the target in %v steps: rollouts are counted by whole steps, and no ratio is finer; a smaller --lr or a larger --prompts makes runs longer", *steps))
 	}
 	for i := range t.Arms {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/sim/train"
 	"vigorlab/sim/train/trial"
 )
 
@@ -223,13 +224,16 @@ func (t *training) probeGrid(names []string, entries []entry) output.Grid {
 	return g
 }
 
+// ledgerGrid prints what runs spent, in the columns that say more than others.
 func (t *training) ledgerGrid(names []string, entries []entry) output.Grid {
 	g := output.Grid{Head: []string{""}}
+	extra := slices.ContainsFunc(t.records, func(r trial.Record) bool {
+		return slices.ContainsFunc(r.Curve, func(p train.CurvePoint) bool { return p.Ledger.Extra > 0 })
+	})
 	for _, e := range entries {
-		figures := t.ledger(e)
-		if target(e.report).Cost == nil {
-			figures = slices.DeleteFunc(figures, func(f estimate) bool { return f.name == "extra" || f.name == "cost" })
-		}
+		figures := slices.DeleteFunc(t.ledger(e), func(f estimate) bool {
+			return f.name == "extra" && !extra || f.name == "cost" && target(e.report).Cost == nil
+		})
 		if len(g.Head) == 1 {
 			for _, f := range figures {
 				g.Head = append(g.Head, f.name)
@@ -289,7 +293,8 @@ func (t *training) footnotes() []string {
 			"reference about one will seem to differ.", t.flags.cfg.Resamples, 100*t.Level),
 	}
 	if t.chose() {
-		lines = append(lines, "The best rate of an arm was chosen on other seeds than those reported. At the common rate an arm that rescales the step is judged by "+
+		lines = append(lines, "The best rate of an arm was chosen on other seeds than those reported. Which one it is hangs on chance too, which no interval "+
+			"knows of: arms that are alike may be reported at different rates, where they do differ, and more than one in twenty will seem to. At the common rate an arm that rescales the step is judged by "+
 			"a rate that may suit the reference alone. Where prompts share nothing, as under logit, a group never lowers its prompt's success, and the "+
 			"largest rate wins: look at the rollouts by learning rate in grids of --format json, or give --lr a small one.")
 	}

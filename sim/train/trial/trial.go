@@ -28,6 +28,12 @@ type Arm struct {
 // ChooseSeeds seeds; then it runs on Seeds other ones at its own best rate and at
 // the common one, which is the best rate of the reference, the first arm. A single
 // rate leaves nothing to choose.
+//
+// The chance in the choice is in no interval: two arms of one law may be given
+// different rates, where their ratio is not 1. Of 150 trials of such twins (logit,
+// KL = 0.05, 4 epochs, rates from 8 to 128 by factors of 2, ChooseSeeds = 8, Seeds =
+// 16) the 95 % interval left 1 out in 18 at their own rates, which differed in 73,
+// and in 8 at the common one.
 type Config struct {
 	// Train is what all arms share. Its Objective, Optimizer and System are those
 	// of the arms, its seed derives every seed of the trial, and Step and Recorder
