@@ -147,6 +147,7 @@ func (p *Prober) run(ctx context.Context, f *frozen, key stream.Key) (generated 
 		return 0, err
 	}
 	r.system = f
+	r.source.readPolicy() // once: it stands still
 	epoch := (p.policy.Prompts()-1)/cfg.Batch + 1
 	if s.Capabilities().History {
 		f.skip = epoch
@@ -158,9 +159,7 @@ func (p *Prober) run(ctx context.Context, f *frozen, key stream.Key) (generated 
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		if err := r.source.read(r.stepKey()); err != nil {
-			return 0, err
-		}
+		r.source.turn(r.stepKey())
 		if err := r.step(ctx); err != nil {
 			return 0, err
 		}

@@ -62,6 +62,13 @@ func NewSource(p Policy) *Source {
 
 // Reset implements rollout.Source.
 func (s *Source) Reset(key stream.Key) (int, error) {
+	s.turn(key)
+	s.readPolicy()
+	return len(s.p), nil
+}
+
+// turn begins the step that key names, with the policy that was read last.
+func (s *Source) turn(key stream.Key) {
 	for _, a := range s.answers {
 		earlier := s.Earlier(a.x)
 		if a.before < 0 {
@@ -73,6 +80,11 @@ func (s *Source) Reset(key stream.Key) (int, error) {
 		s.last[a.x] = -1
 	}
 	s.answers, s.counts = s.answers[:0], s.counts[:0]
+	s.draws = key.Named("rollouts")
+}
+
+// readPolicy takes in the policy as it stands.
+func (s *Source) readPolicy() {
 	s.logp, s.prob = s.logp[:0], s.prob[:0]
 	for x := range s.p {
 		o := s.policy.Outcomes(x)
@@ -87,8 +99,6 @@ func (s *Source) Reset(key stream.Key) (int, error) {
 			}
 		}
 	}
-	s.draws = key.Named("rollouts")
-	return len(s.p), nil
 }
 
 // read is Reset without the size.
