@@ -26,7 +26,8 @@ const module = "vigorlab/"
 // files. A name that ends in /... stands for the package and all below it.
 var arrows = []struct{ pkg, may string }{
 	{"distributions", ""},
-	{"distributions/spec", "distributions distributions/table"},
+	{"distributions/fit", "distributions distributions/table"},
+	{"distributions/spec", "distributions distributions/fit distributions/table"},
 	{"distributions/table", ""},
 	{"distributions/lawtest", "distributions"},
 
@@ -103,6 +104,7 @@ func TestPlantedImports(t *testing.T) {
 	for _, c := range []struct{ from, to string }{
 		{"distributions", "vigorlab/theory"},
 		{"distributions", "vigorlab/distributions/spec"},
+		{"distributions/fit", "vigorlab/distributions/spec"},
 		{"theory", "vigorlab/sim"},
 		{"theory", "vigorlab/sim/rollout"},
 		{"theory", "math/rand/v2"},

@@ -1,0 +1,83 @@
+package fit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"vigorlab/distributions/table"
+)
+
+// moment returns when a row was recorded: its step, or its visit in a table
+// without steps.
+func moment(t *table.Table) func(table.Row) int {
+	if slices.ContainsFunc(t.Rows, func(r table.Row) bool { return r.Step != 0 }) {
+		return func(r table.Row) int { return r.Step }
+	}
+	return func(r table.Row) int { return r.Visit }
+}
+
+// Steps returns the first and last step of a table, or its visits where it has
+// no steps; both are 0 where it has neither.
+func Steps(t *table.Table) (first, last int) {
+	at := moment(t)
+	first, last = at(t.Rows[0]), at(t.Rows[0])
+	for _, r := range t.Rows {
+		first, last = min(first, at(r)), max(last, at(r))
+	}
+	return first, last
+}
+
+// Window returns the table of the rows from step first to step last, those of
+// one prompt pooled into one: prompts are taken not to change in between.
+// Prompts are in order of their first row, and carry no step.
+func Window(t *table.Table, first, last int) (*table.Table, error) {
+	at := moment(t)
+	pooled := &table.Table{Name: t.Name, HasTokens: t.HasTokens}
+	place := map[string]int{}
+	for _, r := range t.Rows {
+		if !(at(r) >= first && at(r) <= last) {
+			continue
+		}
+		i, known := place[r.PromptID]
+		if !known {
+			i = len(pooled.Rows)
+			place[r.PromptID] = i
+			pooled.Rows = append(pooled.Rows, table.Row{PromptID: r.PromptID})
+		}
+		p := &pooled.Rows[i]
+		p.Tokens = (p.Tokens*float64(p.N) + r.Tokens*float64(r.N)) / float64(p.N+r.N)
+		if len(p.Outcomes) == p.N && len(r.Outcomes) == r.N {
+			p.Outcomes += r.Outcomes
+		} else {
+			p.Outcomes = ""
+		}
+		p.N, p.S = p.N+r.N, p.S+r.S
+	}
+	if len(pooled.Rows) == 0 {
+		low, high := Steps(t)
+		return nil, fmt.Errorf("%s: no row has a step in [%d, %d], want one of its steps in [%d, %d]", t.Name, first, last, low, high)
+	}
+	return pooled, nil
+}
+
+// byPrompt returns the rows of every prompt in order of time, prompts in order
+// of their first row.
+func byPrompt(t *table.Table) [][]table.Row {
+	at := moment(t)
+	place := map[string]int{}
+	var all [][]table.Row
+	for _, r := range t.Rows {
+		i, known := place[r.PromptID]
+		if !known {
+			i = len(all)
+			place[r.PromptID] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], r)
+	}
+	for _, rows := range all {
+		slices.SortStableFunc(rows, func(a, b table.Row) int { return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.Visit, b.Visit)) })
+	}
+	return all
+}
