@@ -118,7 +118,7 @@ func populationKinds() []kind {
 		{
 			Info{"table", withLengths(
 				doc(path, "columns prompt_id, n, successes and more: the law of successes/n over its rows"),
-				Parameter{"smooth", "none", "none", "how the noise of few rollouts is taken out; others are not built yet"},
+				Parameter{"smooth", smoothNone, "none, beta or npmle", "the law of successes/n as recorded, or the law behind them of largest likelihood: Beta, or any (nonparametric)"},
 			), file, "own", ""},
 			readTable,
 		},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"vigorlab/distributions"
+	"vigorlab/distributions/fit"
 	"vigorlab/distributions/table"
 )
 
@@ -251,19 +252,15 @@ func readTable(r *reader) Population {
 		t, err = table.Read(f, name)
 		return err
 	})
-	if smooth, _ := r.Text("smooth"); smooth == "beta" || smooth == "npmle" {
-		r.Fault("smooth", smooth, "none: the others are not built yet")
-	} else {
-		r.Choice("smooth", "none", "none")
-	}
+	smooth := r.Choice("smooth", smoothNone, smoothNone, fit.SmoothBeta, fit.SmoothNPMLE)
 	if t == nil {
 		return r.law(nil, nil)
 	}
 	if !t.HasTokens {
-		return r.law(TableLaw(t))
+		return r.law(smoothed(t, smooth))
 	}
 	r.refuseLengths("it left out: the table has its own tokens")
-	p := r.law(TableLaw(t))
+	p := r.law(smoothed(t, smooth))
 	lengths := make([]distributions.Recorded, len(t.Rows))
 	for i, row := range t.Rows {
 		lengths[i] = distributions.Recorded{P: row.P(), Tokens: row.Tokens}
@@ -272,6 +269,22 @@ func readTable(r *reader) Population {
 	p.Lengths, err = distributions.NewRecordedLengths(lengths)
 	r.Add(err)
 	return p
+}
+
+// smoothNone keeps the recorded success rates as they are.
+const smoothNone = "none"
+
+// smoothed returns the law of a table, every row alike, with the noise of few
+// rollouts taken out on request.
+func smoothed(t *table.Table, smooth string) (distributions.Law, error) {
+	if smooth == smoothNone {
+		return TableLaw(t)
+	}
+	counts, err := fit.FromTable(t)
+	if err != nil {
+		return nil, err
+	}
+	return fit.Smooth(counts, smooth)
 }
 
 // TableLaw returns the law of the success rates of a table, every row alike.

@@ -23,6 +23,7 @@ func shelf() files {
 		"bad.csv":     "prompt_id,n,successes\na,4,5\nb,0,0\n",
 		"atoms.csv":   "p,weight\n0.1,0.25\n0.9,0.5\n0.5,0.25\n",
 		"partial.csv": "p,weight\n0.1,0.25\n",
+		"long.csv":    "prompt_id,n,successes\na,5000,1\n",
 		"spec":        "beta:a=0.1,b=0.3\n",
 	}
 }
@@ -116,10 +117,9 @@ func TestPopulationsRefuse(t *testing.T) {
 		{"table", []string{"table: path is missing, want a file"}},
 		{"table:path=bad.csv,smooth=beta", []string{
 			`table: bad.csv: line 2, column successes: "5", want a whole number in [0, 4]`, `table: bad.csv: line 3, column n: "0", want`,
-			"table: smooth = beta, want none: the others are not built yet",
 		}},
-		{"table:path=pilot.csv,smooth=npmle", []string{"table: smooth = npmle, want none: the others are not built yet"}},
-		{"table:path=pilot.csv,smooth=nome", []string{"table: smooth = nome, want one of none (did you mean none?)"}},
+		{"table:path=long.csv,smooth=npmle", []string{`table: long.csv: prompt "a": n = 5000, want at most 4096: pool fewer visits`}},
+		{"table:path=pilot.csv,smooth=nome", []string{"table: smooth = nome, want one of none, beta, npmle (did you mean none?)"}},
 		{"table:path=tokens.csv,tokens=5", []string{"table: tokens = 5, want it left out: the table has its own tokens"}},
 		{"atoms:path=partial.csv", []string{"atoms: sum of weights = 0.25, want 1 within 1e-9"}},
 		{"atoms:path=pilot.csv", []string{"atoms: pilot.csv: line 1: column p is missing", "column weight is missing"}},
@@ -254,6 +254,7 @@ func drawSpec(t *rapid.T, nested bool) string {
 		add("path", "atoms.csv")
 	case "table":
 		add("path", "pilot.csv")
+		add("smooth", rapid.SampledFrom([]string{"none", "beta", "npmle"}).Draw(t, "smooth"))
 	case "mixture":
 		weight := rapid.Float64Range(0.01, 0.99).Draw(t, "weight")
 		return fmt.Sprintf("mixture:%v@%s+%v@%s", weight, drawSpec(t, true), 1-weight, drawSpec(t, true))
@@ -302,6 +303,40 @@ func TestTableLaw(t *testing.T) {
 		}
 	}
 	lawtest.TestLaw(t, "table", p.Law)
+}
+
+// TestSmoothedTable checks that smooth= reaches the fit. The recorded success
+// rates have E[u] = 3/8, which binomial noise has made smaller by a quarter;
+// Beta(a, a) with the derivative of its log-likelihood
+//
+//	2(1/a + 1/(a+1) + 1/(a+2) + 1/(a+3)) + 2(2/a + 1/(a+1) + 1/(a+2)) - 8(1/(2a) + ... + 1/(2a+3))
+//
+// zero at a = 0.55274 has E[u] = 2a/(2a+1) = 0.52505, and no Beta law has atoms.
+func TestSmoothedTable(t *testing.T) {
+	for _, c := range []struct {
+		smooth    string
+		atoms     bool
+		low, high float64 // of E[u]
+	}{
+		{"beta", false, 0.52504, 0.52506},
+		{"npmle", true, 0.4, 0.6},
+	} {
+		p, err := spec.ParsePopulation("table:path=pilot.csv,smooth="+c.smooth, shelf().open)
+		if err != nil {
+			t.Errorf("%s: %v", c.smooth, err)
+			continue
+		}
+		if want := "table:path=pilot.csv,smooth=" + c.smooth; p.Spec != want {
+			t.Errorf("normalised to %q, want %q", p.Spec, want)
+		}
+		if (p.Law.Atoms() != nil) != c.atoms {
+			t.Errorf("%s: atoms %v", c.smooth, p.Law.Atoms())
+		}
+		if got := p.Law.MeanU(); !(got > c.low && got < c.high) {
+			t.Errorf("%s: E[u] = %v, want (%v, %v)", c.smooth, got, c.low, c.high)
+		}
+		lawtest.TestLaw(t, "smoothed "+c.smooth, p.Law)
+	}
 }
 
 // FuzzParsePopulation checks that no text panics, that errors are of bounded
