@@ -10,7 +10,7 @@ TOOLS := ./.ci/testall ./.ci/bench
 # Packages that take long under the race detector (Monte Carlo, drawing, whole
 # commands): they run once without it, and under it only their tests named
 # ...Worker... or ...Concurrent....
-NO_RACE := ./sim ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
+NO_RACE := ./distributions/fit ./sim ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
 
 # The README's pictures, by the names that verify gives them.
 GALLERY := rung-4-speedup.png rung-4-allocation.png
@@ -18,7 +18,7 @@ GALLERY := rung-4-speedup.png rung-4-allocation.png
 FUZZTIME := 10s
 OUT := out
 
-.PHONY: help test lint fmt bench golden fuzz figures vulncheck clean
+.PHONY: help test lint fmt bench golden coverage fuzz figures vulncheck clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -44,6 +44,9 @@ bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ..
 
 golden: ## makes the golden values again (python3 with mpmath) and fails where one differs
 	.ci/golden
+
+coverage: ## 2,000 fits to counts of known laws: do the intervals hold the truth?
+	VIGORLAB_COVERAGE=2000 go test -count=1 -timeout 2h -run TestCoverage -v ./distributions/fit
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	.ci/fuzz $(FUZZTIME)

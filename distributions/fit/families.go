@@ -31,10 +31,10 @@ var families = []*family{
 		},
 		sqrtU: func(t []float64) float64 { return (1 - t[0] - t[1]) * betaMeanSqrtU(t[2], t[3]) },
 	},
-	pareto(ParetoVariance, "Pareto reward variance on [min, 1]", []string{ParetoVarianceFree, TruncatedPareto, TruncatedParetoFree}, positive, true),
-	pareto(ParetoVarianceFree, "power law of the reward variance on [min, 1], shape of any sign", []string{TruncatedParetoFree}, free, true),
-	pareto(TruncatedPareto, "Pareto reward variance on [min, max]", []string{TruncatedParetoFree}, positive, false),
-	pareto(TruncatedParetoFree, "power law of the reward variance on [min, max], shape of any sign", nil, free, false),
+	pareto(ParetoVariance, "Pareto reward variance on [min, 1]", []string{ParetoVarianceFree, TruncatedPareto, TruncatedParetoFree}, shapeAboveZero, true),
+	pareto(ParetoVarianceFree, "power law of the reward variance on [min, 1], shape of any sign", []string{TruncatedParetoFree}, shapeOfAnySign, true),
+	pareto(TruncatedPareto, "Pareto reward variance on [min, max]", []string{TruncatedParetoFree}, shapeAboveZero, false),
+	pareto(TruncatedParetoFree, "power law of the reward variance on [min, max], shape of any sign", nil, shapeOfAnySign, false),
 }
 
 // pareto returns a Pareto family: with max among its parameters, or at 1.

@@ -89,11 +89,11 @@ func (r parameterRange) at(unit float64) float64 {
 const smallestBeta, largestBeta = 1e-4, 1e6
 
 var (
-	rangeA    = parameterRange{"a", smallestBeta, largestBeta, true}
-	rangeB    = parameterRange{"b", smallestBeta, largestBeta, true}
-	rangeMin  = parameterRange{"min", smallestU, 1 - 1e-6, true}
-	rangeMax  = parameterRange{"max", smallestU, 1, true}
-	rangeHard = parameterRange{"hard", 0, 1, false}
-	positive  = parameterRange{"shape", 1e-6, largestShape, false}
-	free      = parameterRange{"shape", -largestShape, largestShape, false}
+	rangeA         = parameterRange{"a", smallestBeta, largestBeta, true}
+	rangeB         = parameterRange{"b", smallestBeta, largestBeta, true}
+	rangeMin       = parameterRange{"min", smallestU, 1 - 1e-6, true}
+	rangeMax       = parameterRange{"max", smallestU, 1, true}
+	rangeHard      = parameterRange{"hard", 0, 1, false}
+	shapeAboveZero = parameterRange{"shape", 1e-6, largestShape, false}
+	shapeOfAnySign = parameterRange{"shape", -largestShape, largestShape, false}
 )

@@ -28,10 +28,11 @@ type Mixing struct {
 
 // The search for the estimate.
 const (
-	gapTolerance  = 1e-6 // nats: the gradient condition
+	gapTolerance  = 1e-8 // nats a prompt: the gradient condition, as far as rounding lets it be met
 	maxIterations = 500
 	gridDensity   = 16 // points of the first look over an angle of 1/sqrt(n), two standard deviations of asin sqrt(s/n)
 	maxJoins      = 10
+	startDensity  = 4    // first atoms, likewise: so near that no count starts out nearly impossible
 	joinDistance  = 0.02 // the same unit: how near atoms are joined
 )
 
@@ -40,13 +41,14 @@ const (
 // estimate of a mixing distribution": every local maximum of D joins the
 // atoms, and weights follow from a quadratic model with nonnegative weights. D
 // is looked at on a grid finer than its features, and then at its maxima
-// themselves. It fails where Gap stays above 1e-6 nats.
+// themselves. It fails where Gap stays above 1e-8 nats a prompt.
 func Nonparametric(c *Counts) (*Mixing, error) {
 	g := newMixingSearch(c)
 	var found *Mixing
 	joins := 0
+	tolerance := gapTolerance * g.prompts
 	for range maxIterations {
-		if g.gap() > gapTolerance {
+		if g.gap() > tolerance {
 			g.step()
 			continue
 		}
@@ -58,7 +60,7 @@ func Nonparametric(c *Counts) (*Mixing, error) {
 	if found != nil {
 		return found, nil
 	}
-	return nil, fmt.Errorf("fit: npmle: the gradient condition is missed by %.3g nats after %d steps, want at most %g", g.gap(), maxIterations, gapTolerance)
+	return nil, fmt.Errorf("fit: npmle: the gradient condition is missed by %.3g nats after %d steps, want at most %.3g", g.gap(), maxIterations, tolerance)
 }
 
 // join joins neighbouring atoms, which stand on both sides of the one that
@@ -113,21 +115,28 @@ func newMixingSearch(c *Counts) *mixingSearch {
 	for _, x := range c.cells {
 		g.weights = append(g.weights, float64(x.Prompts))
 	}
-	points := int(math.Ceil(gridDensity * math.Pi / 2 * math.Sqrt(float64(maxN(c.cells)))))
-	for i := range points + 1 {
-		phi := math.Pi / 2 * float64(i) / float64(points)
-		g.grid = append(g.grid, phi)
+	g.grid = angles(gridDensity, maxN(c.cells))
+	for _, phi := range g.grid {
 		g.onGrid = append(g.onGrid, g.row(phi))
 	}
-	// Start from a spread that gives every cell a probability.
-	const first = 17
-	for i := range first {
-		phi := math.Pi / 2 * float64(i) / (first - 1)
-		g.atoms = append(g.atoms, atom{phi: phi, weight: 1. / first, row: g.row(phi)})
+	start := angles(startDensity, maxN(c.cells))
+	for _, phi := range start {
+		g.atoms = append(g.atoms, atom{phi: phi, weight: 1 / float64(len(start)), row: g.row(phi)})
 	}
 	g.mix()
 	g.look()
 	return g
+}
+
+// angles returns equally spaced angles from 0 to pi/2, density of them over an
+// angle of 1/sqrt(n).
+func angles(density float64, n int) []float64 {
+	last := math.Ceil(density * math.Pi / 2 * math.Sqrt(float64(n)))
+	phi := make([]float64, int(last)+1)
+	for i := range phi {
+		phi[i] = math.Pi / 2 * (float64(i) / last)
+	}
+	return phi
 }
 
 // row returns the probabilities of the cells at p = sin^2 phi.
@@ -243,7 +252,9 @@ func (g *mixingSearch) gap() float64 {
 // the quadratic model, as far as the likelihood rises by a third of what its
 // slope promises.
 func (g *mixingSearch) step() {
-	g.atoms = append(g.atoms, g.maxima...)
+	for _, a := range g.maxima {
+		g.add(a)
+	}
 	slices.SortFunc(g.atoms, func(a, b atom) int { return cmp.Compare(a.phi, b.phi) })
 	target := g.model()
 	var promise float64
@@ -264,6 +275,26 @@ func (g *mixingSearch) step() {
 	}
 	g.atoms = slices.DeleteFunc(g.atoms, func(a atom) bool { return !(a.weight > 0) })
 	g.look()
+}
+
+// add lets a maximum join the atoms: with the weight of one prompt where that
+// is more likely, and without any otherwise. A count that the last step left
+// nearly impossible is mended at once that way, while the quadratic model, true
+// for small changes alone, would double its probability in a step.
+func (g *mixingSearch) add(a atom) {
+	share := 1 / (g.prompts + 1)
+	var rise float64
+	for i, w := range g.weights {
+		rise += w * math.Log1p(share*(a.row[i]/g.f[i]-1))
+	}
+	if rise > 0 {
+		for j := range g.atoms {
+			g.atoms[j].weight *= 1 - share
+		}
+		a.weight = share
+	}
+	g.atoms = append(g.atoms, a)
+	g.mix()
 }
 
 // model returns the weights w that maximise the quadratic model of the

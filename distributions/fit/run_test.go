@@ -1,0 +1,220 @@
+package fit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func options(families ...string) Options {
+	return Options{Families: families, Replicates: 40, Workers: 1, Streams: func(purpose string, k int) *rand.Rand {
+		return rand.New(rand.NewPCG(uint64(len(purpose)), uint64(k)))
+	}}
+}
+
+// pilot is a table that every family has something to say about.
+func pilot(t *testing.T) *Counts {
+	return drawn(t, familyNamed(SpikedBeta), []float64{0.2, 0.1, 1, 2}, 300, []int{8, 16}, rand.New(rand.NewPCG(8, 1)))
+}
+
+func TestWorkersAgree(t *testing.T) {
+	c := pilot(t)
+	o := options(Families()...)
+	one, err := Run(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Workers = 3
+	three, err := Run(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// NaN differs from itself: compare what is printed of it.
+	if a, b := printed(one), printed(three); a != b {
+		t.Errorf("3 workers differ from one:\n%s\n%s", b, a)
+	}
+	if reflect.DeepEqual(one.Fits[0].Gain, Interval{}) {
+		t.Error("no gain")
+	}
+}
+
+func printed(r *Result) string {
+	var b strings.Builder
+	for _, f := range r.Fits {
+		f.Law = nil // prints addresses
+		b.WriteString(strings.Join(strings.Fields(fmt.Sprint(f)), " ") + "\n")
+	}
+	b.WriteString(fmt.Sprint(r.Comparisons) + fmt.Sprint(*r.Folded) + fmt.Sprint(r.Verdict))
+	return b.String()
+}
+
+// TestRunShape checks what every fit must have.
+func TestRunShape(t *testing.T) {
+	c := pilot(t)
+	r, err := Run(t.Context(), c, options(Families()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range r.Fits {
+		if f.Family != Families()[i] {
+			t.Errorf("fit %d is %s, want %s", i, f.Family, Families()[i])
+		}
+		if (f.Spec == "") != (f.Reason != "") || (f.Law == nil) != (f.Family == ParetoVarianceFree || f.Family == TruncatedParetoFree) {
+			t.Errorf("%s: spec %q, reason %q, law %v", f.Family, f.Spec, f.Reason, f.Law)
+		}
+		if f.Law != nil {
+			near(t, f.Family+": E[u] of the law", f.Law.MeanU(), f.MeanU.Estimate, 1e-8)
+		}
+		for name, x := range map[string]Interval{"E[p]": f.MeanP, "E[u]": f.MeanU, "gain": f.Gain} {
+			if !(x.Low < x.Estimate && x.Estimate < x.High) {
+				t.Errorf("%s: %s = %+v, want it inside its interval", f.Family, name, x)
+			}
+		}
+		for _, p := range f.Parameters {
+			if !(p.Low <= p.Estimate && p.Estimate <= p.High && p.Low < p.High) {
+				t.Errorf("%s: %+v, want it inside its interval", f.Family, p)
+			}
+		}
+		if !(f.P > 0 && f.P <= 1 && f.PError >= 0) {
+			t.Errorf("%s: p = %v ± %v", f.Family, f.P, f.PError)
+		}
+		last := f.Band[len(f.Band)-1]
+		if len(f.Band) != 17 || last.N != 16 || last.S != 16 {
+			t.Errorf("%s: a band of %d points that ends at %+v, want all counts of 16 rollouts", f.Family, len(f.Band), last)
+		}
+		near(t, f.Family+": end of the band", last.Fitted.Estimate, 1, 1e-8)
+		near(t, f.Family+": end of the counts", last.Observed, 1, 1e-12)
+		if f.Family != NPMLE {
+			near(t, f.Family+": AIC", f.AIC, 2*float64(len(f.Parameters))-2*f.LogLik, 1e-9)
+		}
+	}
+	if r.Prompts != 300 || r.Rollouts != 300*12 || len(r.Comparisons) != 15 || len(r.Folded.Comparisons) != 10 {
+		t.Errorf("%d prompts, %d rollouts, %d and %d comparisons", r.Prompts, r.Rollouts, len(r.Comparisons), len(r.Folded.Comparisons))
+	}
+}
+
+// TestWrongFamily wants the Pareto law of Theorem 2 to fall on counts of a Beta
+// law, with the reason in words. That the right family stands as often as it
+// should is for TestPValue.
+func TestWrongFamily(t *testing.T) {
+	r, err := Run(t.Context(), drawn(t, familyNamed(Beta), []float64{0.4, 0.6}, 1000, []int{40}, rand.New(rand.NewPCG(9, 1))),
+		options(Beta, ParetoVariance))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(r.Fits[1].P <= Level && r.Folded.Fits[1].P <= Level && r.Comparisons[0].Apart && r.Folded.Comparisons[0].Apart) {
+		t.Errorf("p = %v, folded %v; comparisons %+v, %+v", r.Fits[1].P, r.Folded.Fits[1].P, r.Comparisons, r.Folded.Comparisons)
+	}
+	verdict := strings.Join(r.Verdict, "\n")
+	for _, want := range []string{
+		"by AIC beta describes the counts best; they tell it from pareto-variance (Vuong's test",
+		"pareto-variance (p = 0.024)", "the data tell beta from pareto-variance (+", "cut off at 1 it is rejected", "no Pareto law",
+	} {
+		if !strings.Contains(verdict, want) {
+			t.Errorf("verdict:\n%s\nwant in it: %s", verdict, want)
+		}
+	}
+}
+
+// TestFewRollouts wants the families indistinguishable on folded counts of 8
+// rollouts, and Pareto counts not to reject Pareto.
+func TestFewRollouts(t *testing.T) {
+	c := drawn(t, familyNamed(ParetoVariance), []float64{1.2, 0.1, 0.5}, 400, []int{8}, rand.New(rand.NewPCG(10, 1)))
+	r, err := Run(t.Context(), c, options(Beta, ParetoVariance))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := strings.Join(r.Verdict, "\n")
+	for _, want := range []string{"tell no two families apart", "with 8 rollouts a prompt there are 4 values", "it is not rejected"} {
+		if !strings.Contains(verdict, want) {
+			t.Errorf("verdict:\n%s\nwant in it: %s", verdict, want)
+		}
+	}
+}
+
+// TestWithoutBootstrap has no p-values and no intervals of figures, and says
+// so.
+func TestWithoutBootstrap(t *testing.T) {
+	o := options(Beta, ParetoVariance, NPMLE)
+	o.Replicates = 0
+	r, err := Run(t.Context(), pilot(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Fits {
+		if !math.IsNaN(f.P) || !math.IsNaN(f.Gain.Low) || !(f.Gain.Estimate > 1) {
+			t.Errorf("%s: p = %v, gain %+v", f.Family, f.P, f.Gain)
+		}
+	}
+	if verdict := strings.Join(r.Verdict, "\n"); !strings.Contains(verdict, "not tested without bootstrap") || strings.Contains(verdict, "reject") {
+		t.Errorf("verdict:\n%s", verdict)
+	}
+}
+
+// TestExtremeCounts has no panic, and no NaN where there is an answer.
+func TestExtremeCounts(t *testing.T) {
+	for _, cells := range [][]Cell{
+		{{8, 0, 50}},
+		{{8, 8, 50}},
+		{{8, 4, 50}},
+		{{1, 0, 3}, {1, 1, 2}},
+		{{2, 1, 1}},
+		{{8, 0, 30}, {8, 8, 20}},
+		{{700, 0, 2}, {700, 7, 1}, {700, 700, 1}},
+	} {
+		o := options(Families()...)
+		o.Replicates = 2
+		r, err := Run(t.Context(), mustCounts(t, cells), o)
+		if err != nil {
+			t.Errorf("%v: %v", cells, err)
+			continue
+		}
+		for _, f := range r.Fits {
+			if math.IsNaN(f.LogLik) || math.IsInf(f.LogLik, 0) || math.IsNaN(f.MeanP.Estimate) {
+				t.Errorf("%v under %s: log-likelihood %v, E[p] = %v", cells, f.Family, f.LogLik, f.MeanP.Estimate)
+			}
+			for _, p := range f.Parameters {
+				if math.IsNaN(p.Estimate) || math.IsNaN(p.Low) || math.IsNaN(p.High) {
+					t.Errorf("%v under %s: %+v", cells, f.Family, p)
+				}
+			}
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		cells []Cell
+		want  []string
+	}{
+		{nil, []string{"fit: no prompts, want at least one"}},
+		{[]Cell{{4, 2, 0}}, []string{"fit: no prompts, want at least one"}},
+		{[]Cell{{0, 0, 1}}, []string{"fit: n = 0, want a whole number in [1, 4096]"}},
+		{[]Cell{{5000, 3, 1}, {4, 5, -1}}, []string{
+			"fit: n = 5000, want a whole number in [1, 4096]", "fit: successes = 5, want a whole number in [0, 4]", "fit: prompts = -1, want a whole number in [0, ",
+		}},
+	} {
+		_, err := NewCounts(c.cells)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: error %v, want %s", c.cells, err, want)
+			}
+		}
+	}
+	if _, err := Run(t.Context(), pilot(t), options("bta")); err == nil || !strings.Contains(err.Error(), `family = "bta", want one of`) {
+		t.Errorf("an unknown family: error %v", err)
+	}
+	if _, err := Run(t.Context(), pilot(t), options()); err == nil || !strings.Contains(err.Error(), "no families") {
+		t.Errorf("no family: error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Run(ctx, pilot(t), options(Beta)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled run: error %v", err)
+	}
+}
