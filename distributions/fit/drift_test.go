@@ -3,10 +3,10 @@ package fit
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"math/rand/v2"
 	"vigorlab/distributions/table"
 )
 
