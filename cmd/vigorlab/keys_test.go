@@ -154,6 +154,15 @@ func TestKeys(t *testing.T) {
 			"":             comparison + " draw table",
 			"strategies.0": outcome, "strategies.0.eta": figureKeys + " prompts", "strategies.0.eta.prompts": "high level low missing",
 		}},
+		{"fit " + table + " --replicates 3", map[string]string{
+			"":                      "coding command comparisons drift families folded gain hill prompts replicates rollouts schema seed table verdict version warnings window",
+			"families.0":            "aic family gain gof_p gof_p_se gof_statistic law loglik mean_p mean_u parameters spec zero_variance",
+			"families.0.parameters": "a b", "families.0.parameters.a": "at_end estimate high low method",
+			"families.0.gain": "estimate high low", "families.0.zero_variance.0": "g high low observed predicted prompts se",
+			"comparisons.0": "a apart b difference level p test", "folded": "comparisons families prompts",
+			"folded.families.0": "family gof_p gof_p_se loglik parameters", "gain": "family fitted plugin", "hill": "points warning",
+			"hill.points.0": "estimate k se u", "drift": "correlations next reason",
+		}},
 		{"verify --quick --only 2.published-speedup", map[string]string{
 			"":        "coding command family level predictions quick ratios rungs schema seed version",
 			"rungs.0": "bias claim detects estimate id interval kind method note p reason reference rung se test verdict",
@@ -247,6 +256,10 @@ func TestNullsHaveReasons(t *testing.T) {
 	if err := os.WriteFile(table, []byte("prompt_id,n,successes\na,8,0\nb,8,0\nc,8,8\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	history := filepath.Join(t.TempDir(), "history.csv") // of prompts that do not differ: no correlations
+	if err := os.WriteFile(history, []byte("prompt_id,step,n,successes\na,1,8,4\na,2,8,4\nb,1,8,4\nb,2,8,4\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range []string{
 		"theory --population point:p=0",
 		"theory --population pareto-variance:shape=0.9,min=0.01",
@@ -259,6 +272,9 @@ func TestNullsHaveReasons(t *testing.T) {
 		"simulate --population uniform --batch 8 --replicates 3 --aggregate prompt --strategy vigor:update=survivors,reuse=false",
 		"simulate --population pareto-variance:shape=0.9,min=0.01 --batch 4 --replicates 3",
 		"replay --table " + table + " --replicates 3",
+		"fit " + table + " --replicates 2",
+		"fit " + table + " --replicates 0 --window 3",
+		"fit " + history + " --replicates 0 --family beta",
 		"verify --quick --only 5,6.reach,7,8",
 		quickTraining + " --policy logit:floor=1e-3 --lr 0.01,0.02 --choose-seeds 1 --max-rollouts 200",
 		quickTraining + " --policy logit:floor=1e-3 --lr 20 --seeds 1",

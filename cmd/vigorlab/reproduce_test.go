@@ -18,6 +18,7 @@ func TestHeaderReproduces(t *testing.T) {
 		"simulate --population mixture:0.3@beta:a=2,b=6+0.7@uniform --replicates 5 --batch 9 --seed 7 --aggregate prompt --frontier 0.5",
 		"simulate --population uniform --replicates 5 --batch 9 --strategy vigor:select=random,ties=index --strategy fixed:g=3 --workers 1",
 		"replay --table outcomes.csv --draw posterior --batch 8 --replicates 5 --resamples 9 --seed 3",
+		"fit outcomes.csv --family npmle --family pareto-variance --window 0:3 --replicates 9 --seed 5",
 		"verify --quick --only 2.published-speedup,2.closed-form --seed 9",
 		"compare --population uniform --table outcomes.csv --strategy vigor --batch 4 --steps 3 --group 4 --replicates 3 --prompts 9 " +
 			"--drift walk:sd=0.1 --aggregate prompt --hard 0.3 --seed 5",
@@ -75,6 +76,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			"--strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4,update=survivors,reuse=false --strategy vigor:cut=floor --strategy fixed:g=4",
 		"simulate --population uniform --replicates 5 --batch 300 --strategy vigor:m0=2,rounds=30,alpha=0.9,gamma=1",
 		"replay --table outcomes.csv --replicates 5",
+		"fit outcomes.csv --replicates 3",
 		"verify --quick --only 2,3,5,6.reach,7,8",
 		"compare --population uniform:tokens=1000 --population mixture:0.3@spiked-beta:dead=0.25,solved=0.125,a=0.0625,b=12.5+0.7@pareto-variance:shape=1.5,min=0.0001,max=0.999 " +
 			"--strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4,update=survivors,reuse=false --batch 4 --replicates 3",

@@ -82,11 +82,13 @@ u = 4p(1-p) of a prompt with success probability p.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages", "(.LocalFlags.FlagUsagesWrapped 100)"))
 	root.AddCommand(
-		newTheory(a), newSimulate(a), newReplay(a), newVerify(a), newCompare(a), newTrain(a),
+		newTheory(a), newSimulate(a), newReplay(a), newVerify(a), newCompare(a), newTrain(a), newFit(a),
 		newStrategies(a), newPopulations(a), newSystems(a), newVersion(a),
 	)
 	for _, cmd := range root.Commands() {
-		cmd.Args = noArguments
+		if cmd.Args == nil {
+			cmd.Args = noArguments
+		}
 		cmd.DisableFlagsInUseLine = true
 		cmd.Flags().SortFlags = false
 	}

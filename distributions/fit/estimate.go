@@ -97,8 +97,9 @@ func flat(atoms []distributions.Node) []float64 {
 type Figures struct {
 	MeanP float64
 	MeanU float64
-	// Gain is E[u]/E[sqrt u]^2: how much more signal a rollout gives where
-	// prompts get rollouts in proportion to sqrt u instead of equally many.
+	// Gain is E[u]/E[sqrt u]^2: by how much rollouts in proportion to sqrt u
+	// (Neyman 1934), were it known, cut the variance of a mean over prompts
+	// against equally many. It is NaN where u is 0 for certain.
 	Gain         float64
 	ZeroVariance [len(groupSizes)]float64 // shares of groups whose rewards all agree, by GroupSizes
 }

@@ -54,6 +54,8 @@ type Options struct {
 	Workers    int      // goroutines, >= 1; the result does not depend on it
 	// Streams returns the generator of replicate k for one purpose.
 	Streams func(purpose string, k int) *rand.Rand
+	// Progress, unless nil, is told how many of the fits are done.
+	Progress func(done, total int)
 }
 
 // A Result is every family's fit to the same counts.
@@ -86,6 +88,12 @@ type FoldedFit struct {
 	P, PError  float64 // of Anderson-Darling's A^2, as in Fit
 }
 
+// DefaultOptions returns options that fit every family with 200 replicates, on
+// one goroutine, without streams: these are for the caller to set.
+func DefaultOptions() Options {
+	return Options{Families: Families(), Replicates: 200, Workers: 1}
+}
+
 // Run fits the families to counts.
 func Run(ctx context.Context, c *Counts, o Options) (*Result, error) {
 	chosen, err := chosenFamilies(o.Families)
@@ -95,6 +103,12 @@ func Run(ctx context.Context, c *Counts, o Options) (*Result, error) {
 	r := &Result{Prompts: c.prompts, Rollouts: c.rollouts, PluginGain: PluginGain(c), Hill: Hill(c)}
 	for _, g := range groupSizes {
 		r.Observed = append(r.Observed, ObservedZeroVariance(c, g))
+	}
+	done, total := 0, len(chosen)+len(speakingOfU(chosen))
+	told := func() {
+		if done++; o.Progress != nil {
+			o.Progress(done, total)
+		}
 	}
 	var estimates []*estimate
 	for _, f := range chosen {
@@ -107,9 +121,10 @@ func Run(ctx context.Context, c *Counts, o Options) (*Result, error) {
 			return nil, err
 		}
 		r.Fits, estimates = append(r.Fits, *fit), append(estimates, e)
+		told()
 	}
 	r.Comparisons = compare(whole, c, estimates)
-	if r.Folded, err = o.folded(ctx, c, chosen); err != nil {
+	if r.Folded, err = o.folded(ctx, c, speakingOfU(chosen), told); err != nil {
 		return nil, err
 	}
 	r.Verdict = r.verdict()
@@ -243,8 +258,14 @@ func (s *search) parameters(top optimum) []Parameter {
 	return all
 }
 
-// folded fits the families that speak of u to folded counts.
-func (o Options) folded(ctx context.Context, c *Counts, chosen []*family) (*Folded, error) {
+// speakingOfU leaves out the nonparametric family and the one with spikes, which
+// show in no mixed prompt.
+func speakingOfU(chosen []*family) []*family {
+	return slices.DeleteFunc(slices.Clone(chosen), func(f *family) bool { return f == nil || f.name == SpikedBeta })
+}
+
+// folded fits families to folded counts.
+func (o Options) folded(ctx context.Context, c *Counts, chosen []*family, told func()) (*Folded, error) {
 	seen := fold(c)
 	if seen == nil {
 		return nil, nil
@@ -252,9 +273,6 @@ func (o Options) folded(ctx context.Context, c *Counts, chosen []*family) (*Fold
 	r := &Folded{Prompts: seen.prompts, Rollouts: maxN(seen.cells)}
 	var estimates []*estimate
 	for _, f := range chosen {
-		if f == nil || f.name == SpikedBeta { // spikes show no mixed prompts
-			continue
-		}
 		e, err := estimateOf(foldedMixed, f, seen, nil)
 		if err != nil {
 			return nil, err
@@ -269,6 +287,7 @@ func (o Options) folded(ctx context.Context, c *Counts, chosen []*family) (*Fold
 			return p.Name == "hard"
 		})
 		r.Fits, estimates = append(r.Fits, fit), append(estimates, e)
+		told()
 	}
 	r.Comparisons = compare(foldedMixed, seen, estimates)
 	return r, nil

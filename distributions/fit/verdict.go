@@ -143,10 +143,12 @@ func (f *Folded) assumption() string {
 		text += "it is not rejected"
 	}
 	text += fmt.Sprintf(" (p = %.2g, Anderson-Darling on the folded counts, %v %%)", fit.P, 100*Level)
-	if shape.AtEnd {
-		text += "; the best shape is the smallest allowed: the counts ask for one below 0, a law that is no Pareto law"
-	} else {
-		text += fmt.Sprintf("; its shape is %.3g [%.3g, %.3g]", shape.Estimate, shape.Low, shape.High)
+	text += fmt.Sprintf("; its shape is %.3g [%.3g, %.3g]", shape.Estimate, shape.Low, shape.High)
+	if shape.AtEnd && shape.Estimate < 1 {
+		text += ", the smallest allowed: the counts ask for one below 0, a law that is no Pareto law"
+	}
+	if shape.High < 1 {
+		text += ", and 1 lies outside the interval (95 %, profile likelihood)"
 	}
 	return text
 }
