@@ -44,14 +44,6 @@ func bootstrap(ctx context.Context, v view, e *estimate, c *Counts, replicates, 
 	return found, group.Wait()
 }
 
-// refit fits the estimate's family to other counts, starting from it.
-func (e *estimate) refit(v view, c *Counts) (*estimate, error) {
-	if e.family == nil {
-		return estimateOf(v, nil, c, nil)
-	}
-	return estimateOf(v, e.family, c, [][]float64{e.theta})
-}
-
 // frequent returns the part of the law at the most frequent number of
 // rollouts, the largest of equally frequent ones.
 func (l *countLaw) frequent() *countPart {

@@ -42,7 +42,7 @@ func TestNestedFamilies(t *testing.T) {
 	c := readGolden(t).counts(t, "spiked")
 	var all []*estimate
 	for _, f := range families {
-		e, err := estimateOf(whole, f, c, nil)
+		e, err := estimateOf(whole, f, c)
 		if err != nil {
 			t.Fatal(err)
 		}

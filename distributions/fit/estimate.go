@@ -15,19 +15,31 @@ type estimate struct {
 }
 
 // estimateOf fits a family to counts; nil stands for the nonparametric one.
-// Starts are the family's own where there are none.
-func estimateOf(v view, f *family, c *Counts, starts [][]float64) (*estimate, error) {
+func estimateOf(v view, f *family, c *Counts) (*estimate, error) {
 	if f == nil {
-		m, err := Nonparametric(c)
-		if err != nil {
-			return nil, err
-		}
-		return &estimate{mixing: m, optimum: optimum{logLik: m.LogLik}}, nil
+		return nonparametric(c, gapTolerance)
 	}
-	if starts == nil {
-		starts = v.starts(f, c)
+	return &estimate{family: f, optimum: newSearch(v, f, c).best(v.starts(f, c))}, nil
+}
+
+// refit fits the estimate's family to other counts like its own: starting from
+// it, and only as well as a bootstrap needs, to 1e-5 nats, or 1e-5 a prompt.
+func (e *estimate) refit(v view, c *Counts) (*estimate, error) {
+	const rough = 1e-5
+	if e.family == nil {
+		return nonparametric(c, rough)
 	}
-	return &estimate{family: f, optimum: newSearch(v, f, c).best(starts)}, nil
+	s := newSearch(v, e.family, c)
+	s.tolerance = rough
+	return &estimate{family: e.family, optimum: s.climb(e.theta, none)}, nil
+}
+
+func nonparametric(c *Counts, tolerance float64) (*estimate, error) {
+	m, err := mixingOf(c, tolerance)
+	if err != nil {
+		return nil, err
+	}
+	return &estimate{mixing: m, optimum: optimum{logLik: m.LogLik}}, nil
 }
 
 // over returns the likelihood of cells under the estimate's family.

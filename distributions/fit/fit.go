@@ -112,7 +112,7 @@ func Run(ctx context.Context, c *Counts, o Options) (*Result, error) {
 	}
 	var estimates []*estimate
 	for _, f := range chosen {
-		e, err := estimateOf(whole, f, c, nil)
+		e, err := estimateOf(whole, f, c)
 		if err != nil {
 			return nil, err
 		}
@@ -273,7 +273,7 @@ func (o Options) folded(ctx context.Context, c *Counts, chosen []*family, told f
 	r := &Folded{Prompts: seen.prompts, Rollouts: maxN(seen.cells)}
 	var estimates []*estimate
 	for _, f := range chosen {
-		e, err := estimateOf(foldedMixed, f, seen, nil)
+		e, err := estimateOf(foldedMixed, f, seen)
 		if err != nil {
 			return nil, err
 		}

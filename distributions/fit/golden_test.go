@@ -105,7 +105,7 @@ func TestMaximumGolden(t *testing.T) {
 	g := readGolden(t)
 	for _, want := range g.Maxima {
 		c, f := g.counts(t, want.Table), familyNamed(want.Family)
-		e, err := estimateOf(whole, f, c, nil)
+		e, err := estimateOf(whole, f, c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,17 +42,21 @@ const (
 // atoms, and weights follow from a quadratic model with nonnegative weights. D
 // is looked at on a grid finer than its features, and then at its maxima
 // themselves. It fails where Gap stays above 1e-8 nats a prompt.
-func Nonparametric(c *Counts) (*Mixing, error) {
+func Nonparametric(c *Counts) (*Mixing, error) { return mixingOf(c, gapTolerance) }
+
+// mixingOf is Nonparametric up to a gap, in nats a prompt. Atoms are joined in
+// a fine search alone.
+func mixingOf(c *Counts, gap float64) (*Mixing, error) {
 	g := newMixingSearch(c)
 	var found *Mixing
 	joins := 0
-	tolerance := gapTolerance * g.prompts
+	tolerance := gap * g.prompts
 	for range maxIterations {
 		if g.gap() > tolerance {
 			g.step()
 			continue
 		}
-		if found = g.mixing(); joins == maxJoins || !g.join() {
+		if found = g.mixing(); gap > gapTolerance || joins == maxJoins || !g.join() {
 			return found, nil
 		}
 		joins++
@@ -293,8 +297,10 @@ func (g *mixingSearch) add(a atom) {
 		}
 		a.weight = share
 	}
+	for i, b := range a.row {
+		g.f[i] += a.weight * (b - g.f[i])
+	}
 	g.atoms = append(g.atoms, a)
-	g.mix()
 }
 
 // model returns the weights w that maximise the quadratic model of the

@@ -53,7 +53,7 @@ func TestGradientCondition(t *testing.T) {
 			}
 		}
 		for _, f := range families {
-			other, err := estimateOf(whole, f, c, nil)
+			other, err := estimateOf(whole, f, c)
 			if err != nil {
 				t.Fatal(err)
 			}

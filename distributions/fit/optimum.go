@@ -8,15 +8,19 @@ import (
 
 // A search maximises the log-likelihood of a family. It is for one goroutine.
 type search struct {
-	family *family
-	counts *Counts
-	like   likelihood
-	buffer []float64   // a log-probability for every cell
-	slopes [][]float64 // its derivatives by every parameter
+	family    *family
+	counts    *Counts
+	like      likelihood
+	tolerance float64     // nats: where a climb ends
+	buffer    []float64   // a log-probability for every cell
+	slopes    [][]float64 // its derivatives by every parameter
 }
 
+// fine is the tolerance of fits.
+const fine = 1e-9
+
 func newSearch(v view, f *family, c *Counts) *search {
-	s := &search{family: f, counts: c, like: v.over(f, c.cells), buffer: make([]float64, len(c.cells))}
+	s := &search{family: f, counts: c, like: v.over(f, c.cells), tolerance: fine, buffer: make([]float64, len(c.cells))}
 	for range f.ranges {
 		s.slopes = append(s.slopes, make([]float64, len(c.cells)))
 	}
@@ -99,7 +103,7 @@ func (s *search) climb(start []float64, fixed int) optimum {
 				slope[k] = -slopes[j] * s.family.ranges[j].slope(theta[j]) * math.Sin(2*x[k])
 			}
 		},
-	}, x))
+	}, x, s.tolerance))
 	return s.settle(optimum{theta, s.at(theta)}, fixed)
 }
 
@@ -123,12 +127,12 @@ func (s *search) settle(o optimum, fixed int) optimum {
 }
 
 // minimise returns where BFGS finds the function smallest. It ends where steps
-// no longer lower it by 1e-9, or where the line search finds no lower place,
+// no longer lower it by the tolerance, or where the line search finds no lower place,
 // as it does at the limits of rounding.
-func minimise(p optimize.Problem, x []float64) []float64 {
+func minimise(p optimize.Problem, x []float64, tolerance float64) []float64 {
 	settings := &optimize.Settings{
 		GradientThreshold: 1e-6,
-		Converger:         &optimize.FunctionConverge{Absolute: 1e-9, Iterations: 3},
+		Converger:         &optimize.FunctionConverge{Absolute: tolerance, Iterations: 3},
 		MajorIterations:   500,
 	}
 	found, err := optimize.Minimize(p, x, settings, &optimize.BFGS{})

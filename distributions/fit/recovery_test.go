@@ -114,7 +114,7 @@ func TestPValue(t *testing.T) {
 	small := 0
 	for i := range n {
 		c := drawn(t, f, []float64{0.5, 1}, 100, []int{6}, rand.New(rand.NewPCG(90, uint64(i))))
-		e, err := estimateOf(whole, f, c, nil)
+		e, err := estimateOf(whole, f, c)
 		if err != nil {
 			t.Fatal(err)
 		}

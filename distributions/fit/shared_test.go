@@ -67,7 +67,7 @@ func TestRecorded(t *testing.T) {
 		{"tot_game24/gpt-4_T0.7_cot.csv", .2155, 5.1284, -214.05, 0, 0, -211.09, 0, 0},
 	} {
 		c := recorded(t, dir, want.name)
-		beta, err := estimateOf(whole, familyNamed(Beta), c, nil)
+		beta, err := estimateOf(whole, familyNamed(Beta), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestRecorded(t *testing.T) {
 		height := func(names ...string) float64 {
 			best := -1e300
 			for _, name := range names {
-				e, err := estimateOf(foldedMixed, familyNamed(name), folded, nil)
+				e, err := estimateOf(foldedMixed, familyNamed(name), folded)
 				if err != nil {
 					t.Fatal(err)
 				}

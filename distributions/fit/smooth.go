@@ -22,7 +22,7 @@ func Smooth(c *Counts, how string) (distributions.Law, error) {
 	default:
 		panic("fit: no smoother " + how)
 	}
-	e, err := estimateOf(whole, f, c, nil)
+	e, err := estimateOf(whole, f, c)
 	if err != nil {
 		return nil, err
 	}
