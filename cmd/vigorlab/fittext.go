@@ -23,6 +23,8 @@ func (r *fitted) text(t *output.Text) {
 	}
 	t.Heading("Families, by the likelihood of the counts")
 	t.Grid(r.familyGrid())
+	t.Heading("What they say of a prompt, with 95 % bootstrap intervals")
+	t.Grid(r.figureGrid())
 	t.Heading("Parameters, with 95 % profile likelihood intervals")
 	t.Grid(r.parameterGrid())
 	t.Heading("Share of zero-variance groups")
@@ -53,16 +55,24 @@ func within(x fit.Interval) string {
 }
 
 func (r *fitted) familyGrid() output.Grid {
-	g := output.Grid{Head: []string{"family", "log-lik", "AIC", "fit, p", "gain", "E[u]"}}
+	g := output.Grid{Head: []string{"family", "log-likelihood", "AIC", "goodness of fit, p"}}
 	for _, f := range r.Fits {
 		aic := output.Absent
 		if output.Finite(f.AIC) != nil {
 			aic = fmt.Sprintf("%.2f", f.AIC)
 		}
 		p := output.Measured(output.Figure{Mean: output.Finite(f.P), SE: output.Finite(f.PError)})
-		g.Add(f.Family, fmt.Sprintf("%.2f", f.LogLik), aic, p, within(f.Gain), within(f.MeanU))
+		g.Add(f.Family, fmt.Sprintf("%.2f", f.LogLik), aic, p)
 	}
-	g.Add("recorded s/n", "", "", "", output.Number(output.Finite(r.PluginGain)), "")
+	return g
+}
+
+func (r *fitted) figureGrid() output.Grid {
+	g := output.Grid{Head: []string{"family", "E[p]", "E[u]", "gain"}}
+	for _, f := range r.Fits {
+		g.Add(f.Family, within(f.MeanP), within(f.MeanU), within(f.Gain))
+	}
+	g.Add("recorded s/n", "", "", output.Number(output.Finite(r.PluginGain)))
 	return g
 }
 
@@ -103,7 +113,7 @@ func (r *fitted) zeroVarianceGrid() output.Grid {
 }
 
 func (r *fitted) foldedGrid() output.Grid {
-	g := output.Grid{Head: []string{"family", "log-lik", "fit, p", "parameters"}}
+	g := output.Grid{Head: []string{"family", "log-likelihood", "goodness of fit, p", "parameters"}}
 	for _, f := range r.Folded.Fits {
 		var parameters []string
 		for _, p := range f.Parameters {
@@ -151,6 +161,6 @@ func (r *fitted) notes(t *output.Text) {
 		t.Note("", "Hill's estimates are in the JSON document, with a warning: "+hillWarning+".")
 	}
 	if r.replicates > 0 {
-		t.Note("", fmt.Sprintf("fit, p is the p-value of Anderson-Darling's statistic; it and the intervals of gain and E[u] rest on %d fits to counts drawn from each fitted law.", r.replicates))
+		t.Note("", fmt.Sprintf("p-values are those of Anderson-Darling's statistic; they and the bootstrap intervals rest on %d fits to counts drawn from each fitted law.", r.replicates))
 	}
 }

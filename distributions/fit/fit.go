@@ -61,6 +61,7 @@ type Options struct {
 // A Result is every family's fit to the same counts.
 type Result struct {
 	Prompts, Rollouts int
+	Replicates        int          // of every bootstrap
 	Fits              []Fit        // in the order of Families
 	Comparisons       []Comparison // of the parametric ones
 	Folded            *Folded      // nil where no prompt is mixed
@@ -100,7 +101,7 @@ func Run(ctx context.Context, c *Counts, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Prompts: c.prompts, Rollouts: c.rollouts, PluginGain: PluginGain(c), Hill: Hill(c)}
+	r := &Result{Prompts: c.prompts, Rollouts: c.rollouts, Replicates: o.Replicates, PluginGain: PluginGain(c), Hill: Hill(c)}
 	for _, g := range groupSizes {
 		r.Observed = append(r.Observed, ObservedZeroVariance(c, g))
 	}

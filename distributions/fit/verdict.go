@@ -26,8 +26,18 @@ func (r *Result) verdict() []string {
 		return say
 	}
 	add(r.Folded.apart())
-	add(r.Folded.assumption())
+	add(r.Folded.assumption(r.Replicates))
 	return say
+}
+
+// tooFew says that replicates cannot reject: the smallest p-value is one over
+// one more than their number. It is "" where they can.
+func tooFew(replicates int) string {
+	least := int(math.Round(1/Level)) - 1
+	if replicates >= least {
+		return ""
+	}
+	return fmt.Sprintf("%d bootstrap replicates can reject nothing at %v %%: that takes %d", replicates, 100*Level, least)
 }
 
 // apart says which families are told from the one of smallest AIC.
@@ -79,18 +89,17 @@ func testWords(all []Comparison) string {
 
 // rejected says which families the counts reject.
 func (r *Result) rejected() string {
+	if few := tooFew(r.Replicates); few != "" {
+		return "goodness of fit is not judged: " + few
+	}
 	var bad, good []string
 	for _, f := range r.Fits {
 		switch text := fmt.Sprintf("%s (p = %.2g)", f.Family, f.P); {
-		case math.IsNaN(f.P):
 		case f.P <= Level:
 			bad = append(bad, text)
 		default:
 			good = append(good, text)
 		}
-	}
-	if len(bad)+len(good) == 0 {
-		return ""
 	}
 	test := fmt.Sprintf(" (Anderson-Darling on the counts, parametric bootstrap, each at %v %%)", 100*Level)
 	switch {
@@ -126,7 +135,7 @@ func (f *Folded) apart() string {
 
 // assumption says what becomes of Theorem 2's assumption, u Pareto with a
 // shape above 1.
-func (f *Folded) assumption() string {
+func (f *Folded) assumption(replicates int) string {
 	i := slices.IndexFunc(f.Fits, func(x FoldedFit) bool { return x.Family == ParetoVariance })
 	if i < 0 {
 		return ""
@@ -134,12 +143,12 @@ func (f *Folded) assumption() string {
 	fit := f.Fits[i]
 	shape := fit.Parameters[0]
 	text := "Theorem 2 assumes u Pareto and unbounded with a shape above 1, which no u <= 1 is; cut off at 1 "
-	switch {
-	case math.IsNaN(fit.P):
-		return text + "it is not tested without bootstrap"
-	case fit.P <= Level:
+	if few := tooFew(replicates); few != "" {
+		return text + "it is not judged: " + few
+	}
+	if fit.P <= Level {
 		text += "it is rejected"
-	default:
+	} else {
 		text += "it is not rejected"
 	}
 	text += fmt.Sprintf(" (p = %.2g, Anderson-Darling on the folded counts, %v %%)", fit.P, 100*Level)
