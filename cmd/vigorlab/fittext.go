@@ -157,6 +157,8 @@ func (r *fitted) notes(t *output.Text) {
 	t.Blank()
 	t.Note("", "gain is E[u]/E[sqrt u]^2: by how much rollouts in proportion to sqrt u, were it known, cut the variance of a mean over equal ones; "+
 		"recorded shares s/n inflate it, since binomial noise spreads them. u = 4p(1-p) is the reward variance of a prompt, rewards in {-1, +1}.")
+	t.Note("", "pareto-variance is Pareto on [min, 1] with a shape above 0, truncated-pareto the same on [min, max]; "+
+		"the shape of their -free versions may be negative, which makes them power laws but no Pareto laws.")
 	if len(r.Hill) > 0 {
 		t.Note("", "Hill's estimates are in the JSON document, with a warning: "+hillWarning+".")
 	}

@@ -29,11 +29,10 @@ type Drift struct {
 // variances, for which u needs n >= 4. A mean is NaN where a variance is not
 // positive.
 type Correlation struct {
-	Lag        int
-	Pairs      int
-	PlainP, P  Share
-	PlainU, U  Share
-	PromptUsed int
+	Lag            int
+	Pairs, Prompts int
+	PlainP, P      Share
+	PlainU, U      Share
 }
 
 // lags are those that Drifted looks at.
@@ -44,7 +43,7 @@ func Drifted(t *table.Table) *Drift {
 	prompts := byPrompt(t)
 	d := &Drift{Next: transitions(prompts)}
 	for _, lag := range lags {
-		if c := correlation(prompts, lag); c.PromptUsed > 1 {
+		if c := correlation(prompts, lag); c.Prompts > 1 {
 			d.Correlations = append(d.Correlations, c)
 		}
 	}
@@ -180,7 +179,7 @@ func correlation(prompts [][]table.Row, lag int) Correlation {
 			p, u = append(p, ofP), append(u, ofU)
 		}
 	}
-	c.PromptUsed = len(p)
+	c.Prompts = len(p)
 	c.PlainP, c.P = jackknife(p, false), jackknife(p, true)
 	c.PlainU, c.U = jackknife(u, false), jackknife(u, true)
 	return c

@@ -94,8 +94,8 @@ func TestCorrelations(t *testing.T) {
 		t.Fatalf("%d lags, want 1, 2 and 5", len(d.Correlations))
 	}
 	for _, c := range d.Correlations {
-		if c.Pairs != 1000*(8-c.Lag) || c.PromptUsed != 1000 {
-			t.Errorf("lag %d: %d pairs of %d prompts", c.Lag, c.Pairs, c.PromptUsed)
+		if c.Pairs != 1000*(8-c.Lag) || c.Prompts != 1000 {
+			t.Errorf("lag %d: %d pairs of %d prompts", c.Lag, c.Pairs, c.Prompts)
 		}
 		for name, x := range map[string]Share{"p": c.P, "u": c.U} {
 			if !(math.Abs(x.Mean-1) < 10*x.SE && x.SE < 0.04) {
