@@ -29,9 +29,9 @@ type Mixing struct {
 // The search for the estimate.
 const (
 	gapTolerance  = 1e-8 // nats a prompt: the gradient condition, as far as rounding lets it be met
-	maxIterations = 500
-	gridDensity   = 16 // points of the first look over an angle of 1/sqrt(n), two standard deviations of asin sqrt(s/n)
-	maxJoins      = 10
+	maxIterations = 500  // steps; 10 to 60 are usual
+	gridDensity   = 16   // points of the first look over an angle of 1/sqrt(n), two standard deviations of asin sqrt(s/n)
+	maxJoins      = 10   // rounds of joining, each of which squares how far atoms are from their place
 	startDensity  = 4    // first atoms, likewise: so near that no count starts out nearly impossible
 	joinDistance  = 0.02 // the same unit: how near atoms are joined
 )
@@ -44,8 +44,8 @@ const (
 // themselves. It fails where Gap stays above 1e-8 nats a prompt.
 func Nonparametric(c *Counts) (*Mixing, error) { return mixingOf(c, gapTolerance) }
 
-// mixingOf is Nonparametric up to a gap, in nats a prompt. Atoms are joined in
-// a fine search alone.
+// mixingOf is Nonparametric up to a gap, in nats a prompt. A fine search joins
+// neighbouring atoms and goes on, until none are left.
 func mixingOf(c *Counts, gap float64) (*Mixing, error) {
 	g := newMixingSearch(c)
 	var found *Mixing

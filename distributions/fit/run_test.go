@@ -24,7 +24,8 @@ func pilot(t *testing.T) *Counts {
 
 func TestWorkersAgree(t *testing.T) {
 	c := pilot(t)
-	o := options(Families()...)
+	o := options(Beta, ParetoVariance, NPMLE)
+	o.Replicates = 12
 	one, err := Run(t.Context(), c, o)
 	if err != nil {
 		t.Fatal(err)
