@@ -184,3 +184,23 @@ func TestWindowFlag(t *testing.T) {
 		}
 	}
 }
+
+// TestFitStreams wants replicates that differ, and that the seed reaches them.
+func TestFitStreams(t *testing.T) {
+	path := outcomesFile(t, t.TempDir())
+	gain := func(seed string) (low, high float64) {
+		document, _ := runJSON(t, "fit", path, "--family", "beta", "--replicates", "9", "--seed", seed)
+		g := at(t, document, "families", 0, "gain")
+		return at(t, g, "low").(float64), at(t, g, "high").(float64)
+	}
+	low, high := gain("1")
+	if !(low < high) {
+		t.Errorf("gain in [%v, %v]: the replicates do not differ", low, high)
+	}
+	if again, _ := gain("1"); again != low {
+		t.Errorf("gain from %v, then from %v, under one seed", low, again)
+	}
+	if other, _ := gain("2"); other == low {
+		t.Errorf("gain from %v under two seeds", low)
+	}
+}
