@@ -84,15 +84,15 @@ grpo:ddof=0,delta=0; drgrpo; rloo; reinforce:baseline=B; verl, trl and openrlhf 
 these libraries compute them. Optimizers: sgd, momentum:beta=0.9, adam.`,
 		Example: `  # does VIGOR save rollouts on a policy with one logit a prompt?
   vigorlab train --population beta:a=0.5,b=0.5 --strategy vigor --policy logit:floor=1e-6 --target 0.8 \
-    --batch 16 --seeds 6 --choose-seeds 2 --out trained
+    --batch 16 --lr 1,2,4,8 --seeds 6 --choose-seeds 2 --out trained
 
   # the same weight for every prompt, at one learning rate of your own
-  vigorlab train --population uniform --policy logit:floor=1e-6 --strategy vigor --aggregate both --lr 50 \
+  vigorlab train --population uniform --policy logit:floor=1e-6 --strategy vigor --aggregate both --lr 5 \
     --batch 16 --seeds 6 --target 0.8
 
   # prompts that share features, judged by prompts that were held out
-  vigorlab train --population uniform --policy linear:overlap=0.5,heldout=16,floor=1e-6 --strategy vigor --eval held-out \
-    --target 0.6 --batch 16 --seeds 6 --choose-seeds 2 --max-rollouts 20000`,
+  vigorlab train --population uniform --policy linear:overlap=0.5,heldout=64,floor=1e-6 --strategy vigor --eval held-out \
+    --target 0.8 --batch 16 --lr 0.5 --seeds 6 --max-rollouts 20000`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.registerTraining(cmd)
