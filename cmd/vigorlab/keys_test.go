@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -70,10 +71,11 @@ func keysAt(t *testing.T, document any, path string) string {
 		case map[string]any:
 			at = node[step]
 		case []any:
-			if len(node) == 0 {
-				t.Fatalf("%s: empty list at %s", path, step)
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(node) {
+				t.Fatalf("%s: no %s in a list of %d", path, step, len(node))
 			}
-			at = node[0]
+			at = node[i]
 		}
 	}
 	object, ok := at.(map[string]any)
@@ -181,8 +183,8 @@ func TestKeys(t *testing.T) {
 		{quickTraining + " --policy sequence:floor=1e-3 --lr 10,20 --choose-seeds 2", map[string]string{
 			"": "arms batch choose_seeds coding command common_rate epochs eval grids kl learning_rates level max_rollouts optimizer policy population " +
 				"prompts resamples schema seed seeds target token_mean version warnings",
-			"arms.0": "aggregate at by_level curve diverged edge estimator learning_rate ledger probes provenance ratio rollouts_to_target steps_to_target " +
-				"strategy system token_ratio tokens_to_target",
+			"arms.0": "aggregate at by_level curve diagnostics diverged edge estimator learning_rate ledger probes provenance ratio rollouts_to_target steps_to_target " +
+				"strategy success system token_ratio tokens_to_target",
 			"arms.0.rollouts_to_target": "high low median reached reason seeds", // 3 seeds have no interval
 			"arms.0.ratio":              "estimate high low reason statistic",
 			"arms.0.by_level.0":         "level ratio rollouts steps token_ratio tokens",
@@ -193,6 +195,15 @@ func TestKeys(t *testing.T) {
 			"arms.0.ledger":             "cost extra generated rounds steps tokens trained",
 			"arms.0.ledger.cost":        figureKeys,
 			"grids.0":                   "aggregate diverged estimator learning_rate rollouts_to_target strategy success system",
+		}},
+		{quickTraining + " --policy softmax:floor=1e-3 --lr 10 --system m2po:lag=4", map[string]string{
+			"arms.0": "aggregate at by_level curve diagnostics diverged edge estimator learning_rate ledger probes provenance ratio rollouts_to_target steps_to_target " +
+				"strategy success system",
+			"arms.0.success":       figureKeys,
+			"arms.1.diagnostics.0": "mean name se seeds",
+			"arms.1.curve.1": "cost curriculum ineffective never_trained rollouts rollouts_at_p_0 rollouts_at_p_1 rollouts_at_p_2 rollouts_at_p_3 " +
+				"rollouts_at_p_4 rollouts_at_p_5 rollouts_at_p_6 rollouts_at_p_7 rollouts_at_p_8 rollouts_at_p_9 rounds starvation_max starvation_mean " +
+				"starvation_q90 step success system_chi2 system_held system_m2 system_max_log zero_variance_groups",
 		}},
 		{"strategies", map[string]string{
 			"0":              "capabilities name parameters provenance source",
@@ -275,7 +286,7 @@ func TestNullsHaveReasons(t *testing.T) {
 		"fit " + table + " --replicates 2",
 		"fit " + table + " --replicates 0 --window 3",
 		"fit " + history + " --replicates 0 --family beta",
-		"verify --quick --only 5,6.reach,7,8",
+		"verify --quick --only 5,6.reach,6.systems,7,8",
 		quickTraining + " --policy logit:floor=1e-3 --lr 0.01,0.02 --choose-seeds 1 --max-rollouts 200",
 		quickTraining + " --policy logit:floor=1e-3 --lr 20 --seeds 1",
 		"train --population point:p=0.5 --target 0.51 --strategy dapo:n=8 --batch 8 --seeds 2 --quiet --lr 1000",

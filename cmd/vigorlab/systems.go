@@ -53,10 +53,8 @@ func listSystems() result[parameterRow] {
 
 // provenance says where the system of a spec comes from; "" of none.
 func provenance(system string) string {
-	for _, s := range train.Systems() {
-		if isSpecOf(system, s.Name) {
-			return s.Provenance
-		}
+	if s := infoOf(system); s != nil {
+		return s.Provenance
 	}
 	return ""
 }

@@ -92,7 +92,12 @@ these libraries compute them. Optimizers: sgd, momentum:beta=0.9, adam.`,
 
   # prompts that share features, judged by prompts that were held out
   vigorlab train --population uniform --policy linear:overlap=0.5,heldout=64,floor=1e-6 --strategy vigor --eval held-out \
-    --target 0.8 --batch 16 --lr 0.5 --seeds 6 --max-rollouts 20000`,
+    --target 0.8 --batch 16 --lr 0.5 --seeds 6 --max-rollouts 20000
+
+  # how much do stale answers cost, under two rules that limit ratios? quality against lag
+  vigorlab train --population beta:a=1,b=4 --policy softmax:answers=5,near=1,gap=1,floor=1e-3 --batch 16 --prompts 32 --lr 2 \
+    --system m2po:lag=0 --system m2po:lag=64 --system m2po:lag=0,rule=clip --system m2po:lag=64,rule=clip \
+    --target 0.95 --max-steps 80 --seeds 6`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.registerTraining(cmd)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/plots"
 	"vigorlab/sim"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/train"
@@ -44,6 +45,8 @@ func distinctTraining() (*training, map[string]float64) {
 		}
 		under := arm + " " + at + " "
 		r.Probes = []trial.ProbeResult{{Quarter: 2, Seeds: 4, SNR: mean(under + "snr"), Bias: mean(under + "bias"), Length: mean(under + "length")}}
+		r.Success = mean(under + "end")
+		r.Diagnostics = []trial.Diagnostic{{Name: "held", Estimate: mean(under + "held"), Seeds: 4}, {Name: "m2", Estimate: sim.Estimate{Reason: "finite at no step"}}}
 		r.Curve = []trial.CurveStep{{Step: 8, Series: []trial.Series{{
 			Name: "success", Estimate: mean(under + "success"), Low: *number(under + "success low"), High: *number(under + "success high"), Seeds: 4,
 		}}}}
@@ -146,6 +149,16 @@ func TestTrainingNumbers(t *testing.T) {
 			same(key+name+" row", rows[key+"probes."+name].Value, under+name)
 			same(key+name+" row's error", rows[key+"probes."+name].SE, under+name+" se")
 		}
+		same(key+"success at the end", e["success"].(map[string]any)["mean"], under+"end")
+		same(key+"success at the end's row", rows[key+"success"].Value, under+"end")
+		held, none := e["diagnostics"].([]any)[0].(map[string]any), e["diagnostics"].([]any)[1].(map[string]any)
+		same(key+"held", held["mean"], under+"held")
+		same(key+"held's error", held["se"], under+"held se")
+		same(key+"held row", rows[key+"diagnostics.held"].Value, under+"held")
+		same(key+"held row's error", rows[key+"diagnostics.held"].SE, under+"held se")
+		if held["name"] != "held" || none["mean"] != nil || none["reason"] != "finite at no step" || rows[key+"diagnostics.m2"].Reason == "" {
+			t.Errorf("%sdiagnostics %v and %v, want null with a reason", key, held, none)
+		}
 		success := e["curve"].([]any)[0].(map[string]any)["success"].(map[string]any)
 		same(key+"success", success["mean"], under+"success")
 		same(key+"success high", success["high"], under+"success high")
@@ -185,6 +198,65 @@ func TestTrainingText(t *testing.T) {
 				t.Errorf("%s at %s: no %s %s in %q", c.name, c.at, figure, n, row)
 			}
 		}
+	}
+}
+
+// TestLagLines: arms that differ in the lag alone make a line, by lag; names leave
+// out what all lines share, and what a system has by default.
+func TestLagLines(t *testing.T) {
+	tr, want := distinctTraining()
+	template := tr.Arms[1]
+	tr.Arms = tr.Arms[:1]
+	for _, system := range []string{
+		"m2po:lag=64,updates=4,rule=paper,tau=0.04", "m2po:lag=8,updates=4,rule=clip,clip=0.2", "m2po:lag=8,updates=4,rule=paper,tau=0.04",
+		"m2po:lag=16,updates=4,rule=clip,clip=0.2", "m2po:lag=16,updates=4,rule=none", "saturated:level=advantage,pad=8",
+	} {
+		a := template
+		a.System = system
+		tr.Arms = append(tr.Arms, a)
+	}
+	lines := tr.lagLines()
+	if len(lines) != 2 || lines[0].label != "vigor:m0=2, m2po" || lines[1].label != "vigor:m0=2, m2po:rule=clip" {
+		t.Fatalf("%+v, want the paper's rule and clipping", lines)
+	}
+	for i, lags := range [][2]int{{8, 64}, {8, 16}} {
+		if a := lines[i].arms; len(a) != 2 || a[0].lag != lags[0] || a[1].lag != lags[1] || !strings.Contains(a[0].System, fmt.Sprintf("lag=%d,", lags[0])) {
+			t.Errorf("%s: %+v, want lags %v", lines[i].label, a, lags)
+		}
+	}
+	p := tr.lagPicture().data.Panels
+	end, rollouts := p[0].Lines[0].First[1], p[1].Lines[0].First[1]
+	if end.X != 64 || end.Y != want["vigor:m0=2 best end"] || rollouts.Y != want["vigor:m0=2 best level 0.75 rollouts"] || rollouts.Low != want["vigor:m0=2 best level 0.75 rollouts low"] {
+		t.Errorf("%+v and %+v, want success at the end and rollouts to the target at lag 64", end, rollouts)
+	}
+	if g := tr.lagGrid(); len(g.Rows) != 4 || g.Rows[1][1] != "64" || g.Rows[1][3] != output.Measured(figure(lines[0].arms[1].report.Success)) {
+		t.Errorf("%v", g.Rows)
+	}
+}
+
+// TestSystemPictures: every system's figures have a panel with the arms that
+// report it.
+func TestSystemPictures(t *testing.T) {
+	tr, _ := distinctTraining()
+	tr.Arms[1].System = "nested-reft:skip=0.1,weight=importance,baseline=raw,pass=0.1"
+	for _, r := range []*trial.Report{tr.Arms[0].Common, tr.Arms[1].Own} {
+		r.Curve[0].Series = append(r.Curve[0].Series, trial.Series{Name: "system_chi_square", Estimate: sim.Estimate{Mean: 7}, Low: 6, High: 8})
+	}
+	i := 0
+	for _, p := range tr.pictures() {
+		if !strings.HasPrefix(p.name, "system-diagnostics") {
+			continue
+		}
+		i++
+		if p.name != "system-diagnostics-nested-reft" || !strings.HasPrefix(p.caption, "A reconstruction. ") || len(p.data.Panels) != 1 || len(p.data.Panels[0].Lines) != 1 {
+			t.Fatalf("%+v, want one panel of one arm, labelled", p)
+		}
+		if q := p.data.Panels[0].Lines[0].First; len(q) != 1 || q[0] != (plots.Point{X: 8, Y: 7, Low: 6, High: 8}) {
+			t.Errorf("%+v", q)
+		}
+	}
+	if i != 1 {
+		t.Errorf("%d pictures of systems, want 1", i)
 	}
 }
 

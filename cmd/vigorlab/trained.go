@@ -122,6 +122,8 @@ func (t *training) arm(e entry) output.Object {
 		o.Add(m.ratio, ratio(m.Ratio))
 	}
 	o.Add("steps_to_target", median(last.Steps, last))
+	o.Add("success", figure(e.report.Success))
+	o.Add("diagnostics", diagnosticsOf(e.report))
 	levels := []output.Object{}
 	for i := range e.report.Levels {
 		l := &e.report.Levels[i]
@@ -318,6 +320,7 @@ func (t *training) rows() []trainRow {
 				rows = append(rows, r.fill(figure(f.estimate)))
 			}
 		}
+		rows = append(rows, diagnosticRows(base, e.report)...)
 		for _, f := range t.ledger(e) {
 			r := base
 			r.Figure = "ledger." + f.name
@@ -406,9 +409,9 @@ func (t *training) names() []string {
 		func(a *trial.ArmResult) string { return "by " + a.Aggregate },
 		func(a *trial.ArmResult) string {
 			if provenance(a.System) == reconstruction {
-				return a.System + " (" + reconstruction + ")"
+				return shortSystem(a.System) + " (" + reconstruction + ")"
 			}
-			return a.System
+			return shortSystem(a.System)
 		},
 	}
 	names := make([]string, len(t.Arms))

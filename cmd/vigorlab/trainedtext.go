@@ -51,6 +51,14 @@ func (t *training) text(x *output.Text) {
 		x.Heading("The gradient on the way to the target")
 		x.Grid(g)
 	}
+	if g := t.diagnosticGrid(names, entries); len(g.Rows) > 0 {
+		x.Heading("What the systems report")
+		x.Grid(g)
+	}
+	if g := t.lagGrid(); len(g.Rows) > 0 {
+		x.Heading("Quality against lag")
+		x.Grid(g)
+	}
 	x.Heading("What the runs spent until they ended")
 	x.Grid(t.ledgerGrid(names, entries))
 	x.Blank()
@@ -302,6 +310,10 @@ func (t *training) footnotes() []string {
 		lines = append(lines, "SNR is the squared norm of the mean gradient over the variance of one step's, bias 1 less its cosine to the exact gradient of large groups, "+
 			"length its length over that one's; - where the signal cannot be told from 0.")
 	}
+	lines = append(lines, t.diagnosticNotes()...)
+	if len(t.lagLines()) > 0 {
+		lines = append(lines, lagNote)
+	}
 	return append(lines, "Rewards are in {0, 1}. A policy this small has no generalisation but what its features share: the ratio is that of these prompts, this policy and this target.")
 }
 
@@ -322,6 +334,14 @@ func (t *training) report() []byte {
 			fmt.Fprintf(&b, "\n## Rollouts until %s, %s\n\n", t.goal(), t.atWords(at))
 			markdown(&b, t.targetGrid(names, entries))
 		}
+	}
+	if g := t.diagnosticGrid(names, t.final()); len(g.Rows) > 0 {
+		fmt.Fprintf(&b, "\n## What the systems report, %s\n\n", t.atWords(t.final()[0].at))
+		markdown(&b, g)
+	}
+	if g := t.lagGrid(); len(g.Rows) > 0 {
+		fmt.Fprintf(&b, "\n## Quality against lag, %s\n\n", t.atWords(t.final()[0].at))
+		markdown(&b, g)
 	}
 	b.WriteString("\n## How it was measured\n\n")
 	for _, line := range t.footnotes() {

@@ -17,8 +17,8 @@ type picture struct {
 func (t *training) drawings() ([]drawing, error) {
 	var g gallery
 	for _, p := range t.pictures() {
-		width := plots.OneColumn
-		if len(p.data.Panels) > 1 {
+		width := plots.OneColumn // more than two panels stand above each other
+		if len(p.data.Panels) == 2 {
 			width = plots.TwoColumn
 		}
 		g.addWide(p.name, width, func() (plots.Figure, error) { return plots.Curves(p.data) })
@@ -51,7 +51,9 @@ func (t *training) pictures() []picture {
 			axisOf{"steps since last trained on, mean", "starvation_mean"}, axisOf{"share of prompts never trained on", "never_trained"}),
 		t.byTarget(),
 		t.sensitivity(),
+		t.lagPicture(),
 	}
+	all = append(all, t.systemPictures()...)
 	var some []picture
 	for _, p := range all {
 		p.data.Panels = withLines(p.data.Panels)

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"math"
 	"slices"
 
 	"vigorlab/sim/rollout"
@@ -27,8 +28,21 @@ type CurvePoint struct {
 	Asked         [PBins]int `json:"asked"`       // rollouts that the strategy bought, by the p that answered
 	SumSuccess    float64    `json:"sum_success"` // sum of that p over them
 
+	Diagnostics []DiagnosticSum `json:"diagnostics,omitempty"` // of the system, in the order of its reports; since the point before
+
 	Starvation Starvation `json:"starvation"` // at the step itself
 }
+
+// A DiagnosticSum sums a figure of the system up over the steps that have it: a
+// figure that is not finite is none.
+type DiagnosticSum struct {
+	Name  string  `json:"name"`
+	Sum   float64 `json:"sum"`
+	Steps int     `json:"steps"`
+}
+
+// Mean returns the mean over steps, NaN over none.
+func (d *DiagnosticSum) Mean() float64 { return d.Sum / float64(d.Steps) }
 
 // Starvation is how many steps ago the trained prompts were last in an update,
 // over all prompts of the set: 0 for those of the last step. A prompt never
@@ -104,6 +118,7 @@ func (r *Recorder) look(p Point, prompts int) {
 		r.last, r.ages = make([]int, prompts), make([]int, prompts)
 	}
 	r.latest = p
+	r.report(p.Diagnostics)
 	if p.Step%r.interval != 0 {
 		return
 	}
@@ -114,9 +129,23 @@ func (r *Recorder) look(p Point, prompts int) {
 	r.since = CurvePoint{}
 }
 
+// report takes in a system's figures of one step.
+func (r *Recorder) report(figures []Diagnostic) {
+	for i, d := range figures {
+		if i == len(r.since.Diagnostics) {
+			r.since.Diagnostics = append(r.since.Diagnostics, DiagnosticSum{Name: d.Name})
+		}
+		if sum := &r.since.Diagnostics[i]; !math.IsNaN(d.Value) && !math.IsInf(sum.Sum+d.Value, 0) {
+			sum.Sum += d.Value
+			sum.Steps++
+		}
+	}
+}
+
 // point returns the point of the last step.
 func (r *Recorder) point() CurvePoint {
 	c := r.since
+	c.Diagnostics = slices.Clone(c.Diagnostics)
 	c.Step, c.Ledger, c.Cost, c.Success = r.latest.Step, r.latest.Ledger, r.latest.Cost, r.latest.Success
 	if h := r.latest.HeldOut; h == h {
 		c.HeldOut = &h
@@ -148,6 +177,21 @@ func (c *CurvePoint) Add(o *CurvePoint) {
 	for i, n := range o.Asked {
 		c.Asked[i] += n
 	}
+	c.Diagnostics = added(c.Diagnostics, o.Diagnostics)
+}
+
+// added returns the sums of two intervals of one run, of which either may have
+// none, in a slice of its own.
+func added(a, b []DiagnosticSum) []DiagnosticSum {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	sums := slices.Clone(a)
+	for i, d := range b {
+		sums[i].Sum += d.Sum
+		sums[i].Steps += d.Steps
+	}
+	return sums
 }
 
 // starvation returns how long prompts have waited after the step.

@@ -129,3 +129,53 @@ func TestRecorderAllocates(t *testing.T) {
 		t.Errorf("%v allocations a step", n)
 	}
 }
+
+// TestRecorderDiagnostics: whatever the interval, the sums of a system's figures
+// over the whole curve are those of the steps that have the figure, and no point
+// shares its sums with another.
+func TestRecorderDiagnostics(t *testing.T) {
+	figures := func(step int) []Diagnostic {
+		held := float64(step)
+		if step%3 == 0 {
+			held = math.NaN()
+		}
+		return []Diagnostic{{"held", held}, {"chi2", math.Inf(1)}, {"m2", 1 / float64(step)}}
+	}
+	for steps := range 40 {
+		r := NewRecorder(4)
+		r.look(Point{}, 1)
+		for step := 1; step <= steps; step++ {
+			r.look(Point{Step: step, Diagnostics: figures(step)}, 1)
+		}
+		want := []DiagnosticSum{{Name: "held"}, {Name: "chi2"}, {Name: "m2", Steps: steps}}
+		for step := 1; step <= steps; step++ {
+			want[2].Sum += 1 / float64(step)
+			if step%3 != 0 {
+				want[0].Sum += float64(step)
+				want[0].Steps++
+			}
+		}
+		var all CurvePoint
+		for _, p := range r.Curve() {
+			before := p
+			if p.Add(&all); all.Diagnostics != nil && len(before.Diagnostics) > 0 && &p.Diagnostics[0] == &before.Diagnostics[0] {
+				t.Fatal("Add writes into the sums of the point that it was copied from")
+			}
+			all = p
+		}
+		if steps == 0 {
+			want = nil
+		}
+		if len(all.Diagnostics) != len(want) {
+			t.Fatalf("%d steps: %+v, want %+v", steps, all.Diagnostics, want)
+		}
+		for i, d := range all.Diagnostics {
+			if d.Name != want[i].Name || d.Steps != want[i].Steps || !(math.Abs(d.Sum-want[i].Sum) < 1e-12) {
+				t.Errorf("%d steps: %+v, want %+v", steps, d, want[i])
+			}
+		}
+	}
+	if none := (&DiagnosticSum{}).Mean(); !math.IsNaN(none) {
+		t.Errorf("the mean over no step is %v, want NaN", none)
+	}
+}

@@ -5,11 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
-	"vigorlab/sim"
 	"vigorlab/sim/train"
 )
+
+// DiagnosticSeries begins the name of a series of a system's figure, its mean over
+// the steps of the interval that have it.
+const DiagnosticSeries = "system_"
 
 // The quantiles of the band of a curve over seeds.
 const bandLow, bandHigh = 0.1, 0.9
@@ -89,6 +90,9 @@ func curveStep(step int, points []*train.CurvePoint, lengths bool) CurveStep {
 	add("starvation_q90", func(p *train.CurvePoint) float64 { return float64(p.Starvation.Q90) })
 	add("starvation_max", func(p *train.CurvePoint) float64 { return float64(p.Starvation.Max) })
 	add("never_trained", func(p *train.CurvePoint) float64 { return p.Starvation.Never })
+	for i, d := range points[0].Diagnostics {
+		add(DiagnosticSeries+d.Name, func(p *train.CurvePoint) float64 { return p.Diagnostics[i].Mean() })
+	}
 	return c
 }
 
@@ -105,9 +109,7 @@ func bought(p *train.CurvePoint) int {
 // series sums up a figure over seeds.
 func series(name string, v []float64) Series {
 	slices.Sort(v)
-	mean, sd := stat.MeanStdDev(v, nil)
 	return Series{
-		Name: name, Estimate: sim.Estimate{Mean: mean, SE: sd / math.Sqrt(float64(len(v)))},
-		Low: quantile(v, bandLow), High: quantile(v, bandHigh), Seeds: len(v),
+		Name: name, Estimate: meanOf(v), Low: quantile(v, bandLow), High: quantile(v, bandHigh), Seeds: len(v),
 	}
 }

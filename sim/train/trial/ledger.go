@@ -1,10 +1,6 @@
 package trial
 
 import (
-	"math"
-
-	"gonum.org/v1/gonum/stat"
-
 	"vigorlab/sim"
 	"vigorlab/sim/train"
 )
@@ -34,8 +30,7 @@ func Ledger(records []Record, arm, rate int) LedgerResult {
 		for i, r := range runs {
 			v[i] = of(r)
 		}
-		mean, sd := stat.MeanStdDev(v, nil)
-		return sim.Estimate{Mean: mean, SE: sd / math.Sqrt(float64(len(v)))}
+		return meanOf(v)
 	}
 	atEnd := func(of func(*train.CurvePoint) int) sim.Estimate {
 		return over(func(r *Record) float64 { return float64(of(&r.Curve[len(r.Curve)-1])) })

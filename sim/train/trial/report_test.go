@@ -165,3 +165,35 @@ func TestUnits(t *testing.T) {
 		t.Errorf("%+v, median %v", l, orInf(l.Rollouts.Median.Estimate))
 	}
 }
+
+// TestDiagnostics by hand: means over a run weigh intervals by their steps; a run
+// without the figure does not count; summing up changes no record.
+func TestDiagnostics(t *testing.T) {
+	sums := func(held, steps float64, chi2Steps int) []train.DiagnosticSum {
+		return []train.DiagnosticSum{{Name: "held", Sum: held, Steps: int(steps)}, {Name: "chi2", Sum: 5 * float64(chi2Steps), Steps: chi2Steps}, {Name: "never"}}
+	}
+	records := []Record{
+		{Interval: 2, Curve: []train.CurvePoint{{}, {Step: 2, Diagnostics: sums(3, 2, 0)}, {Step: 3, Diagnostics: sums(6, 1, 0)}}}, // held 9/3
+		{Interval: 1, Curve: []train.CurvePoint{{}, {Step: 1, Diagnostics: sums(4, 1, 1)}, {Step: 2, Diagnostics: sums(6, 1, 1)}}}, // held 10/2, chi2 10/2
+	}
+	for range 2 {
+		d := diagnostics(records)
+		if len(d) != 3 || d[0].Name != "held" || d[0].Mean != 4 || math.Abs(d[0].SE-1) > 1e-12 || d[0].Seeds != 2 {
+			t.Errorf("%+v, want held 4 ± 1 of 2 seeds", d)
+		}
+		if d[1].Mean != 5 || !math.IsNaN(d[1].SE) || d[1].Seeds != 1 || d[2].Reason == "" || d[2].Seeds != 0 {
+			t.Errorf("%+v, want chi2 5 of one seed, and nothing of none", d)
+		}
+		last := curve(records)[1].Series
+		s := last[len(last)-2]
+		if s.Name != "system_held" || s.Mean != 3.25 || s.Seeds != 2 { // 3/2 and 10/2
+			t.Errorf("%+v, want 3.25 at step 2", s)
+		}
+		if last[len(last)-1].Name != "system_chi2" || last[len(last)-1].Mean != 5 {
+			t.Errorf("%+v, want chi2 of one seed at step 2", last[len(last)-1])
+		}
+	}
+	if d := diagnostics([]Record{{Curve: []train.CurvePoint{{}, {Step: 1}}}}); d != nil {
+		t.Errorf("%+v without a system", d)
+	}
+}

@@ -55,8 +55,12 @@ type Report struct {
 	Rate     float64
 	Levels   []LevelResult // by level, the target last
 	Diverged []Diverged
-	Curve    []CurveStep
-	Probes   []ProbeResult // by quarter of the way to the target; nil without probes
+	// Success is that of the target's prompts at the end of a run, mean over seeds:
+	// about the target where runs reached it.
+	Success     sim.Estimate
+	Diagnostics []Diagnostic // of the system; nil for none
+	Curve       []CurveStep
+	Probes      []ProbeResult // by quarter of the way to the target; nil without probes
 }
 
 // A LevelResult is what it took to reach one level.
@@ -93,6 +97,14 @@ const (
 	StatisticMean   = "geometric mean" // where both reached the level on every seed
 	StatisticMedian = "median"         // where some did not: of what is known of the ratios
 )
+
+// A Diagnostic is a figure of an arm's system: its mean over the steps of a run,
+// then over seeds. Steps at which it is not finite are left out.
+type Diagnostic struct {
+	Name string
+	sim.Estimate
+	Seeds int // those that have the figure
+}
 
 // A CurveStep is a training curve at one step, over seeds.
 type CurveStep struct {
