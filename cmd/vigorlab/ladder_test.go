@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"syscall"
 	"testing"
@@ -105,5 +106,34 @@ func TestWrongLadderFails(t *testing.T) {
 	const why = "se, p, detects, reference: the figure is exact"
 	if *row.Low != 1.4 || *row.High != 1.6 || *row.Estimate != 1.5 || row.Reference != nil || row.Reason != why {
 		t.Errorf("row %+v", row)
+	}
+}
+
+// TestSystemFigures: skipped layers and lags arrive as lines of their own, exact
+// points without intervals.
+func TestSystemFigures(t *testing.T) {
+	curves := []verify.Curve{
+		{Figure: verify.FigureSkipping, Family: "2 answers", Points: []verify.Point{{X: 0.25, Y: 1.2}, {X: 0.5, Y: 1.4}}},
+		{Figure: verify.FigureSkipping, Family: "16 answers", Points: []verify.Point{{X: 0.25, Y: 0.9}}},
+	}
+	p := skippingData(curves).Panels[0]
+	if len(p.Lines) != 2 || p.Reference != 1 || p.Lines[1].Label != "16 answers" || p.Lines[0].First[1].Y != 1.4 || !math.IsNaN(p.Lines[0].First[1].Low) {
+		t.Errorf("%+v", p)
+	}
+	lag := []verify.Curve{{
+		Figure: verify.FigureLag, Family: "clip", Kind: verify.MonteCarlo, Points: []verify.Point{{X: 16, Y: 0.5, Low: 0.4, High: 0.6}},
+		Setting: verify.Setting{Population: "uniform", Strategy: "m2po", Batch: 16, Replicates: 9},
+	}}
+	p = lagData(lag).Panels[0]
+	if len(p.Lines) != 1 || p.Lines[0].Label != "clip" || p.Lines[0].First[0] != (plots.Point{X: 16, Y: 0.5, Low: 0.4, High: 0.6}) {
+		t.Errorf("%+v", p)
+	}
+	if text := caption(lag); !strings.Contains(text, "over 9 seeds") || !strings.Contains(text, "m2po on uniform") {
+		t.Errorf("caption %q", text)
+	}
+	for _, kind := range []string{verify.FigureSkipping, verify.FigureLag} {
+		if _, err := drawCurves(kind, lag); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 }

@@ -28,7 +28,7 @@ func (l *ladder) drawings() ([]drawing, map[int][]report.Figure, error) {
 		kinds := []string{
 			verify.FigureGradient, verify.FigureEtaShape, verify.FigureSpeedup,
 			verify.FigureAllocation, verify.FigureSizes, verify.FigureScreening, verify.FigureReplay,
-			verify.FigureSlopes, verify.FigureBounds,
+			verify.FigureSlopes, verify.FigureBounds, verify.FigureSkipping, verify.FigureLag,
 		}
 		for _, kind := range append(kinds, verify.TrainingFigures()...) {
 			if c := curves[kind]; len(c) > 0 {
@@ -78,6 +78,8 @@ func caption(curves []verify.Curve) string {
 				words = "mean field of training, steps without size at one rate"
 			case trained(c.Figure):
 				words = fmt.Sprintf("training runs with 95 %% intervals over %d seeds", c.Replicates)
+			case c.Figure == verify.FigureLag:
+				words = fmt.Sprintf("training runs of equal length with 95 %% intervals over %d seeds, a line a rule that limits ratios", c.Replicates)
 			case c.Figure == verify.FigureReplay:
 				words = fmt.Sprintf("replay of whole tables, %d times, with 95 %% intervals over samples of prompts", c.Replicates)
 			case c.Figure == verify.FigureSlopes && c.Replicates > 0:
@@ -132,6 +134,10 @@ func drawCurves(kind string, curves []verify.Curve) (plots.Figure, error) {
 		return plots.Curves(slopesData(curves))
 	case verify.FigureBounds:
 		return plots.Curves(boundsData(curves))
+	case verify.FigureSkipping:
+		return plots.Curves(skippingData(curves))
+	case verify.FigureLag:
+		return plots.Curves(lagData(curves))
 	}
 	return plots.Figure{}, fmt.Errorf("figure %s is unknown", kind)
 }
@@ -231,6 +237,33 @@ func boundsData(curves []verify.Curve) plots.CurvesData {
 		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: points(c)})
 	}
 	return plots.CurvesData{Title: "Times beside their lower bounds", X: "gain g in expected reward", LogX: true, Panels: []plots.CurvesPanel{panel}}
+}
+
+// skippingData draws what an answer with skipped layers is worth at its price.
+func skippingData(curves []verify.Curve) plots.CurvesData {
+	panel := plots.CurvesPanel{Y: "effective rollouts at the price of one", LogY: true, Reference: 1, Name: "no layer skipped"}
+	for _, c := range curves {
+		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: exactPoints(c)})
+	}
+	return plots.CurvesData{Title: "Efficiency of skipped layers", X: "share of layers skipped", Panels: []plots.CurvesPanel{panel}}
+}
+
+// exactPoints returns points without intervals.
+func exactPoints(c verify.Curve) []plots.Point {
+	var p []plots.Point
+	for _, q := range c.Points {
+		p = append(p, plots.At(q.X, q.Y))
+	}
+	return p
+}
+
+// lagData draws how training ends on answers of a lag, a line a rule.
+func lagData(curves []verify.Curve) plots.CurvesData {
+	panel := plots.CurvesPanel{Y: "mean success at the end", Reference: math.NaN()}
+	for _, c := range curves {
+		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: points(c)})
+	}
+	return plots.CurvesData{Title: "Quality against lag", X: "lag in model updates", Panels: []plots.CurvesPanel{panel}}
 }
 
 // trained reports whether a figure is one of training runs.

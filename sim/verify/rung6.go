@@ -26,7 +26,7 @@ func rung6() []study {
 	for _, sl := range slices6 {
 		s = append(s, study{id: "6." + sl.name(), run: sl.run})
 	}
-	return append(s, study{id: "6.reach", run: reach})
+	return append(s, study{id: "6.reach", run: reach}, study{id: "6.systems", run: systems})
 }
 
 // What all training runs of the rung share. A success probability below the
