@@ -12,7 +12,7 @@ func ReadAtoms(r io.Reader, name string) ([]Atom, error) {
 	const p, weight, want = "p", "weight", "a number in [0, 1]"
 	ok := func(x float64) bool { return x >= 0 && x <= 1 }
 	var atoms []Atom
-	in := newReader(r, name, []string{p, weight}, nil)
+	in := newReader(newCSVRows(r), name, []string{p, weight}, nil)
 	for in.next() {
 		atoms = append(atoms, Atom{in.number(p, want, ok), in.number(weight, want, ok)})
 	}

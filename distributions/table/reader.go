@@ -38,7 +38,7 @@ func (f *faults) err() error {
 // A reader reads records by column name, and goes on after a fault to find
 // the others.
 type reader struct {
-	csv     *csv.Reader
+	rows    rows
 	columns map[string]int // place of every known column
 	width   int            // columns of the header
 	record  []string
@@ -48,12 +48,35 @@ type reader struct {
 	faults  faults
 }
 
-// newReader reads the header line.
-func newReader(r io.Reader, name string, required, optional []string) *reader {
-	in := &reader{csv: csv.NewReader(withoutMark(&lines{source: r})), columns: map[string]int{}, faults: faults{name: name}}
-	in.csv.FieldsPerRecord = -1 // short rows are ours to report
-	in.csv.ReuseRecord = true
-	header, err := in.csv.Read()
+// rows are the records of a file, each with its line; the first one is the
+// header. A record is valid until the next one is read.
+type rows interface {
+	read() (record []string, line int, err error)
+}
+
+// csvRows are the records of a CSV file.
+type csvRows struct{ *csv.Reader }
+
+func newCSVRows(r io.Reader) csvRows {
+	in := csv.NewReader(withoutMark(&lines{source: r}))
+	in.FieldsPerRecord = -1 // short rows are ours to report
+	in.ReuseRecord = true
+	return csvRows{in}
+}
+
+func (c csvRows) read() ([]string, int, error) {
+	record, err := c.Read()
+	if err != nil {
+		return nil, 0, err
+	}
+	line, _ := c.FieldPos(0)
+	return record, line, nil
+}
+
+// newReader reads the header.
+func newReader(from rows, name string, required, optional []string) *reader {
+	in := &reader{rows: from, columns: map[string]int{}, faults: faults{name: name}}
+	header, _, err := in.rows.read()
 	if err != nil {
 		in.broken = true
 		if err == io.EOF {
@@ -75,7 +98,10 @@ func newReader(r io.Reader, name string, required, optional []string) *reader {
 		in.columns[h] = i
 	}
 	for _, h := range required {
-		if !in.has(h) {
+		if h == columnS && !in.has(h) && slices.Contains(header, columnRewards) {
+			in.broken = true
+			in.faults.add(fmt.Errorf("line 1: a graded table, with the column %s and no %s: say what succeeds when it is imported, as in --success \"reward > 0\"", columnRewards, columnS))
+		} else if !in.has(h) {
 			in.broken = true
 			in.faults.add(fmt.Errorf("line 1: column %s is missing, want the columns %s; found %.200s",
 				h, strings.Join(required, ", "), strconv.Quote(strings.Join(header, ","))))
@@ -120,7 +146,7 @@ func withoutMark(r io.Reader) io.Reader {
 // next reads the next record with enough fields.
 func (in *reader) next() bool {
 	for !in.broken {
-		record, err := in.csv.Read()
+		record, line, err := in.rows.read()
 		if err != nil {
 			in.broken = true // a stray quote shifts everything after it
 			if err != io.EOF {
@@ -129,8 +155,7 @@ func (in *reader) next() bool {
 			return false
 		}
 		in.records++
-		in.record = record
-		in.line, _ = in.csv.FieldPos(0)
+		in.record, in.line = record, line
 		if len(record) == in.width {
 			return true
 		}

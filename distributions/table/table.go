@@ -1,6 +1,6 @@
 // Package table holds recorded outcome tables: how many rollouts of each
-// prompt succeeded. It reads and writes them as CSV, and refuses drawing from
-// them.
+// prompt succeeded. It reads and writes them as CSV, JSON lines or Parquet, and
+// refuses drawing from them.
 package table
 
 import (
@@ -8,6 +8,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -17,6 +18,9 @@ type Table struct {
 	Name      string // of the file, for messages
 	Rows      []Row
 	HasTokens bool // every row has Tokens
+
+	HasTruncated bool // every row has Truncated
+	Graded       bool // rows have Rewards in the place of S and Outcomes
 }
 
 // A Row is what was recorded of one prompt at one visit of a training run. The
@@ -29,6 +33,9 @@ type Row struct {
 	S        int     // successes among them, in [0, N]
 	Outcomes string  // N digits 0 or 1 in file order, or "" where single rollouts are unknown
 	Tokens   float64 // mean tokens of a rollout, > 0, or 0 where lengths are unknown
+
+	Truncated float64   // share of rollouts that were truncated, in [0, 1], 0 where unknown
+	Rewards   []float64 // of a graded table: N finite rewards in file order; nil elsewhere
 }
 
 // P returns the success rate S/N.
@@ -63,22 +70,45 @@ const (
 	columnStep     = "step"
 	columnVisit    = "visit"
 	columnTokens   = "tokens"
+
+	columnTruncated = "truncated"
+	columnRewards   = "rewards"
 )
 
-// Read reads a table from CSV with a header line and the columns prompt_id, n
-// and successes; outcomes, step, visit and tokens are optional, and further
-// columns are ignored. A byte order mark and CRLF are accepted. name stands
-// for the file in messages.
+// optionalColumns may be in a table.
+var optionalColumns = []string{columnOutcomes, columnStep, columnVisit, columnTokens, columnTruncated}
+
+// Read reads a table with the columns prompt_id, n and successes; outcomes,
+// step, visit, tokens and truncated are optional, and further columns are
+// ignored. name stands for the file in messages, and its extension says how it
+// is written: .jsonl for an object a line, .parquet, anything else for CSV with a
+// header line. A byte order mark and CRLF are accepted.
 //
 // It is strict: a missing column, a short row, a count out of range or a
 // repeated (prompt_id, step, visit) is an error that names file, line, column,
-// value and what was wanted. Up to 20 faults are reported at once.
+// value and what was wanted. Up to 20 faults are reported at once. A graded
+// table is refused, since it has no successes.
 func Read(r io.Reader, name string) (*Table, error) {
-	t := &Table{Name: name}
+	return readTable(r, name, columnS, optionalColumns)
+}
+
+// ReadGraded reads a graded table: its column rewards has the n rewards of a
+// row, in text with a space between them, in the place of successes and
+// outcomes.
+func ReadGraded(r io.Reader, name string) (*Table, error) {
+	return readTable(r, name, columnRewards, []string{columnStep, columnVisit, columnTokens, columnTruncated})
+}
+
+// readTable reads a table whose outcomes are in the column result.
+func readTable(r io.Reader, name, result string, optional []string) (*Table, error) {
+	t := &Table{Name: name, Graded: result == columnRewards}
 	seen := map[key]int{}
-	in := newReader(r, name, []string{columnPrompt, columnN, columnS},
-		[]string{columnOutcomes, columnStep, columnVisit, columnTokens})
-	t.HasTokens = in.has(columnTokens)
+	from, err := rowsOf(r, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	in := newReader(from, name, []string{columnPrompt, columnN, result}, optional)
+	t.HasTokens, t.HasTruncated = in.has(columnTokens), in.has(columnTruncated)
 	for in.next() {
 		row, ok := in.row()
 		if !ok {
@@ -113,7 +143,9 @@ func (in *reader) row() (Row, bool) {
 		in.fault(columnPrompt, `""`, "a name")
 	}
 	var sound bool
-	if r.N, sound = in.whole(columnN, 1, maxCount); sound {
+	if r.N, sound = in.whole(columnN, 1, maxCount); in.has(columnRewards) {
+		r.Rewards = in.rewards(r.N, sound)
+	} else if sound {
 		r.S, sound = in.whole(columnS, 0, r.N)
 	} else {
 		in.whole(columnS, 0, maxCount)
@@ -126,6 +158,9 @@ func (in *reader) row() (Row, bool) {
 	}
 	if in.has(columnTokens) {
 		r.Tokens = in.number(columnTokens, "a number in (0, 1e+09]", func(x float64) bool { return x > 0 && x <= maxTokens })
+	}
+	if in.has(columnTruncated) {
+		r.Truncated = in.number(columnTruncated, "a number in [0, 1]", func(x float64) bool { return x >= 0 && x <= 1 })
 	}
 	if r.Outcomes = in.text(columnOutcomes); sound && r.Outcomes != "" {
 		in.checkOutcomes(r)
@@ -142,34 +177,95 @@ func (in *reader) checkOutcomes(r Row) {
 	}
 }
 
-// Write writes the table as CSV that Read reads back. Columns in which no row
-// has anything are left out.
-func (t *Table) Write(w io.Writer) error {
+// rewards reads the n rewards of a row.
+func (in *reader) rewards(n int, sound bool) []float64 {
+	texts := strings.Fields(in.text(columnRewards))
+	list := make([]float64, len(texts))
+	for i, text := range texts {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			in.fault(columnRewards, fmt.Sprintf("%.80q", text), "finite numbers with spaces between them")
+			return nil
+		}
+		list[i] = x
+	}
+	if sound && len(list) != n {
+		in.fault(columnRewards, fmt.Sprintf("%d rewards", len(list)), fmt.Sprintf("%d, as n says", n))
+	}
+	return list
+}
+
+// columns returns the columns that a table has. Those in which no row has
+// anything are left out.
+func (t *Table) columns() []string {
 	var steps, visits, outcomes bool
 	for _, r := range t.Rows {
 		steps, visits, outcomes = steps || r.Step != 0, visits || r.Visit != 0, outcomes || r.Outcomes != ""
 	}
-	buffered := bufio.NewWriter(w)
-	out := csv.NewWriter(buffered)
-	record := []string{columnPrompt, columnN, columnS}
-	add := func(present bool, value string) {
-		if present {
-			record = append(record, value)
+	columns := []string{columnPrompt, columnN}
+	for _, c := range []struct {
+		name    string
+		present bool
+	}{
+		{columnS, !t.Graded},
+		{columnOutcomes, outcomes && !t.Graded},
+		{columnRewards, t.Graded},
+		{columnStep, steps},
+		{columnVisit, visits},
+		{columnTokens, t.HasTokens},
+		{columnTruncated, t.HasTruncated},
+	} {
+		if c.present {
+			columns = append(columns, c.name)
 		}
 	}
-	add(outcomes, columnOutcomes)
-	add(steps, columnStep)
-	add(visits, columnVisit)
-	add(t.HasTokens, columnTokens)
-	if err := out.Write(record); err != nil {
+	return columns
+}
+
+// text returns a row's entry in a column.
+func (r Row) text(column string) string {
+	switch column {
+	case columnPrompt:
+		return r.PromptID
+	case columnN:
+		return strconv.Itoa(r.N)
+	case columnS:
+		return strconv.Itoa(r.S)
+	case columnOutcomes:
+		return r.Outcomes
+	case columnStep:
+		return strconv.Itoa(r.Step)
+	case columnVisit:
+		return strconv.Itoa(r.Visit)
+	case columnTokens:
+		return decimal(r.Tokens)
+	case columnTruncated:
+		return decimal(r.Truncated)
+	}
+	texts := make([]string, len(r.Rewards))
+	for i, x := range r.Rewards {
+		texts[i] = decimal(x)
+	}
+	return strings.Join(texts, " ")
+}
+
+// decimal returns the shortest text that reads back as x.
+func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// Write writes the table as CSV that Read, or ReadGraded, reads back. Columns
+// in which no row has anything are left out.
+func (t *Table) Write(w io.Writer) error {
+	buffered := bufio.NewWriter(w)
+	out := csv.NewWriter(buffered)
+	columns := t.columns()
+	if err := out.Write(columns); err != nil {
 		return err
 	}
+	record := make([]string, len(columns))
 	for _, r := range t.Rows {
-		record = append(record[:0], r.PromptID, strconv.Itoa(r.N), strconv.Itoa(r.S))
-		add(outcomes, r.Outcomes)
-		add(steps, strconv.Itoa(r.Step))
-		add(visits, strconv.Itoa(r.Visit))
-		add(t.HasTokens, strconv.FormatFloat(r.Tokens, 'g', -1, 64))
+		for i, c := range columns {
+			record[i] = r.text(c)
+		}
 		if err := out.Write(record); err != nil {
 			return err
 		}
