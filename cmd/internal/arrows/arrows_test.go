@@ -41,6 +41,7 @@ var arrows = []struct{ pkg, may string }{
 	{"sim/strategy", "distributions distributions/spec sim/rollout sim/schedule"},
 	{"sim/strategy/strategytest", "sim/rollout sim/strategy"},
 	{"sim/advantage", "distributions"},
+	{"sim/logs", "distributions/table"},
 
 	{"sim", "distributions distributions/spec sim/rollout sim/strategy sim/advantage sim/schedule sim/stream"},
 	{"sim/train", "distributions distributions/spec sim sim/rollout sim/schedule sim/source sim/strategy sim/advantage sim/stream"},
@@ -116,6 +117,7 @@ func TestPlantedImports(t *testing.T) {
 		{"sim/strategy", "vigorlab/sim/source"},
 		{"sim/strategy", "vigorlab/theory"},
 		{"sim/advantage", "vigorlab/sim/source"},
+		{"sim/logs", "vigorlab/sim/source"},
 		{"sim", "vigorlab/theory"},
 		{"sim", "vigorlab/sim/verify"},
 		{"sim/verify/gradient", "vigorlab/sim/source"},

@@ -1,0 +1,374 @@
+package logs
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A format says where a trainer's records have what a table needs. Paths are
+// keys, with dots into nested objects; "" stands for what a format has not.
+type format struct {
+	name   string
+	keys   []string // every record has them: that is how it is recognised
+	basis  string   // what the description rests on
+	refuse string   // why such a log cannot become a table
+	ignore string   // why such a file beside the log is no part of it
+
+	expand func(r record, yield func(record) error) error // one record into rollouts; nil for itself
+
+	id       []string // together they name the prompt for good; the last must be there
+	text     string   // of the prompt
+	joined   bool     // text goes on with the answer, and so tells no prompts apart
+	fileName bool     // the file's name names the prompt
+	part     string   // tells apart the groups of one prompt within a step
+	order    string   // place of the rollout within the step
+	rollout  string   // tells apart the rollouts of a group
+	step     string
+	stepIn   *regexp.Regexp // the step in the path, where records do not have it
+
+	reward  []string // the first that is there
+	others  []string // where any further number may be a reward: the keys that are none; nil where none may
+	sparse  bool     // a record without the reward belongs to another one
+	sum     bool     // a list of rewards is one a token: its sum counts
+	correct []string // what else says that an answer is right
+
+	tokens    string   // of the completion: a number, or a list to count
+	truncated []string // true, "length" or "truncated"
+	void      string   // a status under which nothing was rewarded
+}
+
+// The steps in paths.
+var (
+	stepFile   = regexp.MustCompile(`(?:^|/)(\d+)\.jsonl?[^/]*$`)
+	stepName   = regexp.MustCompile(`step_?(\d+)[^/]*$`)
+	stepFolder = regexp.MustCompile(`step_(\d+)[^/]*/[^/]*$`)
+	version    = regexp.MustCompile(`(?:^|/)(\d+)/[^/]*$`)
+)
+
+const (
+	readSource  = "the writer's source was read"
+	readReaders = "readers of the format were read, not its writer"
+	recalled    = "recalled, no source was read"
+)
+
+// formats lists what is recognised, the most particular first. ../shared/formats
+// tells how each was learned.
+var formats = []format{
+	{
+		name: "verl", keys: []string{"input", "output", "score"}, basis: readSource,
+		text: "input", part: "uid", step: "step", stepIn: stepFile,
+		reward: []string{"score"}, correct: []string{"acc"},
+	},
+	{
+		name: "trl", keys: []string{"step", "prompt", "completion", "advantage"}, basis: readReaders,
+		text: "prompt", step: "step",
+		others: []string{"step", "advantage", "prompt", "completion"},
+	},
+	{
+		name: "nemo-rl", keys: []string{"content", "rewards", "idx"}, basis: readSource,
+		expand: unwrapped, text: "content", joined: true, order: "idx", stepIn: stepName,
+		reward: []string{"filtered_rewards", "rewards"},
+	},
+	{
+		name: "prime-rl", keys: []string{"example_id", "reward"}, basis: readSource,
+		id: []string{"info.prime_rl.env_name", "example_id"}, text: "prompt", stepIn: stepFolder,
+		reward: []string{"reward"}, correct: []string{"metrics.correct"}, truncated: []string{"is_truncated"},
+	},
+	{
+		name: "skyrl", keys: []string{"input_prompt", "output_response", "score"}, basis: readReaders,
+		id: []string{"data_source", "env_extras.extra_info.index"}, text: "input_prompt", stepIn: stepFolder,
+		reward: []string{"score"}, sum: true, truncated: []string{"stop_reason"},
+	},
+	{
+		name: "open-instruct", keys: []string{"prompt_idx", "sample_idx", "prompt_tokens", "reward"}, basis: readSource,
+		text: "prompt_tokens", rollout: "sample_idx", step: "step", // prompt_idx is wrong once masking dropped rows
+		reward: []string{"reward"}, tokens: "response_tokens", truncated: []string{"finish_reason"},
+	},
+	{name: "open-instruct", keys: []string{"run_name", "git_commit", "model_name"}, basis: readSource, ignore: "metadata of the run"},
+	{
+		name: "slime", keys: []string{"rollout_id", "samples"}, basis: readSource,
+		expand: slimeSamples, text: "prompt", part: "group_index", rollout: "index", step: "rollout_id",
+		reward: []string{"reward"}, tokens: "response_length", truncated: []string{"status"}, void: "status",
+	},
+	{
+		name: "areal", keys: []string{"idx", "of", "seqlen", "reward"}, basis: readSource,
+		fileName: true, part: "pass", stepIn: version, reward: []string{"reward"},
+	},
+	{
+		name: "rllm", keys: []string{"task_hash", "trajectories"}, basis: readSource,
+		expand: trajectories, id: []string{"task_hash"}, text: "task", rollout: "episode_id", step: "training_step",
+		reward: []string{"reward"}, others: []string{"training_step", "epoch", "is_correct"}, correct: []string{"is_correct"},
+	},
+	{
+		name: "ms-swift", keys: []string{"gen_step", "prompt", "completion"}, basis: readSource + "; that a dict makes one line is recalled",
+		expand: columns, text: "prompt", step: "gen_step",
+		reward: []string{"reward"}, others: []string{"gen_step", "prompt", "completion", "advantages", "advantage", "global_step"},
+	},
+	{
+		name: "openrlhf-limr", keys: []string{"prompt", "response", "reward", "response_length"}, basis: readSource,
+		text: "prompt", stepIn: stepName, reward: []string{"reward"}, tokens: "response_length",
+	},
+	{
+		name: "lm-eval", keys: []string{"doc_id", "filter", "filtered_resps", "metrics"}, basis: readSource + "; the meaning of single keys is recalled",
+		expand: filters, id: []string{"doc_id"}, text: "doc", sparse: true, others: []string{"doc_id", "doc"},
+	},
+	{
+		name: "openai", keys: []string{"custom_id", "response"}, basis: recalled,
+		refuse: "it has answers and no rewards: grade them first and put the reward beside each, as a key reward of chat rows",
+	},
+	{
+		name: "openai", keys: []string{"messages"}, basis: recalled,
+		expand: chat, id: []string{"id"}, text: "prompt", reward: []string{"reward", "score"},
+	},
+	{
+		name: "eval-list", keys: []string{"question_id", "graded_list"}, basis: readSource,
+		expand: list("graded_list"), id: []string{"question_id"}, part: "#", reward: []string{"graded_list"},
+	},
+	{
+		name: "eval-list", keys: []string{"raw_scored_generations"}, basis: readSource,
+		expand: scoredGenerations, id: []string{"key"}, part: "#", reward: []string{"scored"},
+	},
+	{
+		name: "eval-list", keys: []string{"idx", "question", "score"}, basis: readSource,
+		expand: list("score"), id: []string{"idx"}, text: "question", part: "#", reward: []string{"score"},
+	},
+	{
+		name: "eval-list", keys: []string{"task_id", "passed"}, basis: readSource,
+		id: []string{"task_id"}, rollout: "completion_id", reward: []string{"passed"},
+	},
+	{
+		name: "eval-list", keys: []string{"sample_id", "Pass@1"}, basis: readSource,
+		refuse: "it has shares of successes without the number of rollouts behind them, and -1 there means not run",
+	},
+	{name: tableFormat, keys: []string{"prompt_id", "n", "successes"}, basis: "our own"},
+	{
+		name: "rows", keys: []string{"prompt", "reward"}, basis: "our own",
+		text: "prompt", step: "step", reward: []string{"reward"},
+	},
+}
+
+// tableFormat is the name of canonical tables, which are read as they are.
+const tableFormat = "table"
+
+// Formats returns the names that From takes, each once.
+func Formats() []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, f := range formats {
+		if !seen[f.name] {
+			seen[f.name] = true
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// recognise returns the format of a record, nil where none fits; from narrows
+// the choice unless it is "" or "auto".
+func recognise(r record, from string) *format {
+	for i := range formats {
+		f := &formats[i]
+		if (from == "" || from == Auto || from == f.name) && r.has(f.keys...) {
+			return f
+		}
+	}
+	if len(r) > 0 && aggregated(r) && (from == "" || from == Auto || from == "skyrl") {
+		return &format{name: "skyrl", ignore: "metrics, no rollouts"}
+	}
+	return nil
+}
+
+// aggregated recognises SkyRL's metrics, whose keys are all paths.
+func aggregated(r record) bool {
+	for _, f := range r {
+		if !strings.HasPrefix(f.key, "eval/") {
+			return false
+		}
+	}
+	return true
+}
+
+// wanted says which keys the formats of a name have.
+func wanted(name string) string {
+	var ways []string
+	for _, f := range formats {
+		if f.name == name {
+			ways = append(ways, strings.Join(f.keys, ", "))
+		}
+	}
+	return strings.Join(ways, "; or ")
+}
+
+// unwrapped takes every value out of its list of one: NeMo-RL writes them so.
+func unwrapped(r record, yield func(record) error) error {
+	for i, f := range r {
+		if list, err := f.value.elements(); err == nil && len(list) == 1 {
+			r[i].value = list[0]
+		}
+	}
+	return yield(r)
+}
+
+// list yields a record for every element of a list, which takes its place.
+func list(key string) func(record, func(record) error) error {
+	return func(r record, yield func(record) error) error {
+		elements, err := r.key(key).elements()
+		if err != nil {
+			return fmt.Errorf("%s is %w", key, err)
+		}
+		one := append(record(nil), r...)
+		for _, e := range elements {
+			for i := range one {
+				if one[i].key == key {
+					one[i].value = e
+				}
+			}
+			if err := yield(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// columns yields a record for every row of a record of columns, as ms-swift
+// writes a generation; one that is no record of columns is a row itself.
+func columns(r record, yield func(record) error) error {
+	prompts, err := r.key("prompt").elements()
+	if err != nil || len(prompts) == 0 || len(prompts) > 0 && prompts[0].is('{') {
+		return yield(r) // a text, or the messages of one prompt
+	}
+	all := make([][]value, len(r))
+	for i, f := range r {
+		if all[i], err = f.value.elements(); err == nil && len(all[i]) != len(prompts) {
+			return fmt.Errorf("%s has %d elements, want %d as prompt has", f.key, len(all[i]), len(prompts))
+		}
+	}
+	row := append(record(nil), r...)
+	for k := range prompts {
+		for i := range row {
+			if all[i] != nil {
+				row[i].value = all[i][k]
+			}
+		}
+		if err := yield(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slimeSamples yields the samples of a rollout, each with the rollout's number.
+func slimeSamples(r record, yield func(record) error) error {
+	samples, err := r.key("samples").elements()
+	if err != nil {
+		return fmt.Errorf("samples is %w", err)
+	}
+	step := field{"rollout_id", r.key("rollout_id")}
+	var one record
+	for _, s := range samples {
+		if one, err = one.parse(string(s)); err != nil {
+			return fmt.Errorf("samples: %w", err)
+		}
+		if err := yield(append(one, step)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trajectories puts the reward of an rLLM episode beside its other keys: as
+// reward, or by the names of several trajectories.
+func trajectories(r record, yield func(record) error) error {
+	all, err := r.key("trajectories").elements()
+	if err != nil {
+		return fmt.Errorf("trajectories is %w", err)
+	}
+	out := make(record, 0, len(r)+len(all))
+	for _, f := range r {
+		if f.key != "trajectories" {
+			out = append(out, f)
+		}
+	}
+	for i, t := range all {
+		one, err := record(nil).parse(string(t))
+		if err != nil {
+			return fmt.Errorf("trajectories: %w", err)
+		}
+		key := "reward"
+		if len(all) > 1 {
+			key = "trajectories." + strconv.Itoa(i)
+		}
+		if v := one.key("reward"); v != "" {
+			out = append(out, field{key, v})
+		}
+	}
+	return yield(out)
+}
+
+// filters names the metrics of an lm-eval record as its results do: the metric,
+// a comma and the filter. A record whose answers are more than what its filter
+// keeps has no reward for each of them.
+func filters(r record, yield func(record) error) error {
+	metrics, err := r.key("metrics").elements()
+	if err != nil {
+		return fmt.Errorf("metrics is %w", err)
+	}
+	filter, _ := r.key("filter").text()
+	out := record{{"doc_id", r.key("doc_id")}, {"doc", r.key("doc")}}
+	for _, m := range metrics {
+		name, _ := m.text()
+		if v := r.key(name); v != "" {
+			out = append(out, field{name + "," + filter, v})
+		}
+	}
+	if responses, err := r.key("resps").elements(); err == nil && len(responses) == 1 && responses[0].count() > r.key("filtered_resps").count() {
+		out = append(out, field{unscored, "true"})
+	}
+	return yield(out)
+}
+
+// unscored marks a record whose single answers have no score.
+const unscored = "#unscored"
+
+// chat puts what precedes the last answer of a conversation as its prompt.
+func chat(r record, yield func(record) error) error {
+	messages, err := r.key("messages").elements()
+	if err != nil {
+		return fmt.Errorf("messages is %w", err)
+	}
+	var prompt strings.Builder
+	for i, m := range messages {
+		one, err := record(nil).parse(string(m))
+		if err != nil {
+			return fmt.Errorf("messages: %w", err)
+		}
+		if role, _ := one.key("role").text(); i == len(messages)-1 && role == "assistant" {
+			break
+		}
+		prompt.WriteString(string(m))
+	}
+	return yield(append(r, field{"prompt", quote(prompt.String())}))
+}
+
+// scoredGenerations yields the graded answers of CRUXEval's map of lists.
+func scoredGenerations(r record, yield func(record) error) error {
+	prompts, err := record(nil).parse(string(r.key("raw_scored_generations")))
+	if err != nil {
+		return fmt.Errorf("raw_scored_generations: %w", err)
+	}
+	for _, p := range prompts {
+		answers, err := p.value.elements()
+		if err != nil {
+			return fmt.Errorf("%.40s is %w", p.key, err)
+		}
+		for _, a := range answers {
+			if err := yield(record{{"key", quote(p.key)}, {"scored", a}}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,320 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"vigorlab/distributions/table"
+)
+
+// A Refusal is why a log did not become a table: every finding that stands
+// against it.
+type Refusal struct{ Findings []Finding }
+
+func (e *Refusal) Error() string {
+	texts := make([]string, len(e.Findings))
+	for i, f := range e.Findings {
+		texts[i] = f.Text
+	}
+	return strings.Join(texts, "\n")
+}
+
+// A Size is how many groups have so many rollouts.
+type Size struct {
+	Size   int `json:"size"`
+	Groups int `json:"groups"`
+}
+
+// A Level is a reward value with the number of rollouts that have it.
+type Level struct {
+	Reward   float64 `json:"reward"`
+	Rollouts int     `json:"rollouts"`
+}
+
+// A Report says what an import did. Rows counts rollouts as they were logged:
+// those of the table, dropped, duplicated and superseded ones. Torn counts
+// records that cannot be read.
+type Report struct {
+	From       string   `json:"from"`
+	Why        string   `json:"why"` // it was taken for that format
+	Basis      string   `json:"basis"`
+	Files      int      `json:"files"`
+	Rows       int      `json:"rows"`
+	Prompts    int      `json:"prompts"`
+	Steps      int      `json:"steps"`
+	Groups     int      `json:"groups"`
+	GroupSizes []Size   `json:"group_sizes"`
+	Grouping   string   `json:"grouping"`
+	Reward     string   `json:"reward"`
+	Support    []Level  `json:"support"`
+	Continuous bool     `json:"continuous"` // there are more reward values than Support lists
+	Success    string   `json:"success"`    // the rule, "" for rewards that stay graded
+	Constant   int      `json:"constant_groups"`
+	Within     float64  `json:"variance_within"` // of rewards, over groups of at least two
+	Between    float64  `json:"variance_between"`
+	Coerced    int      `json:"coerced"`
+	Dropped    int      `json:"dropped"`
+	Torn       int      `json:"torn"`
+	Duplicated int      `json:"duplicated"`
+	Superseded int      `json:"superseded"`
+	Warnings   []string `json:"warnings"`
+	Notes      []string `json:"notes"`
+
+	Findings []Finding `json:"-"`
+}
+
+// Import reads logs into a canonical table. A log that must not become one is a
+// *Refusal, with every reason at once.
+func Import(ctx context.Context, o Options) (*table.Table, *Report, error) {
+	if err := o.check(); err != nil {
+		return nil, nil, err
+	}
+	files, err := expand(o.Paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	im := &importer{evidence: newEvidence(o), ctx: ctx, twins: map[string]string{}, streams: map[string]*stream{}}
+	for _, f := range files {
+		im.total += f.size
+	}
+	for _, f := range files {
+		if err := im.open(f); err != nil {
+			return nil, nil, err
+		}
+		if im.joined || im.badLine > 0 && !o.Lenient {
+			break
+		}
+	}
+	switch {
+	case im.format == nil:
+		return nil, nil, fmt.Errorf("none of %d files is a log: %s", len(files), short(im.skipped))
+	case im.format.refuse != "":
+		return nil, nil, &Refusal{[]Finding{{ID: "no-rewards", Action: Refuse, Text: fmt.Sprintf("a log of %s: %s", im.format.name, im.format.refuse)}}}
+	case im.format.name == tableFormat:
+		return im.tables(files)
+	}
+	return im.result()
+}
+
+// check reports options that cannot be.
+func (o Options) check() error {
+	var errs []error
+	if len(o.Paths) == 0 {
+		errs = append(errs, errors.New("no paths, want at least one file, folder or pattern"))
+	}
+	if o.From != "" && o.From != Auto && !slices.Contains(Formats(), o.From) {
+		errs = append(errs, fmt.Errorf("from = %s, want %s or one of %s", o.From, Auto, strings.Join(Formats(), ", ")))
+	}
+	if !slices.Contains([]string{"", Auto, GroupID, GroupText, GroupPosition}, o.Group) {
+		errs = append(errs, fmt.Errorf("group = %s, want %s, %s, %s or %s", o.Group, Auto, GroupID, GroupText, GroupPosition))
+	}
+	if (o.Group == GroupPosition) != (o.GroupSize >= 1) {
+		errs = append(errs, fmt.Errorf("group-size = %d with group = %s, want a whole number >= 1 with group = %s and none otherwise", o.GroupSize, o.Group, GroupPosition))
+	}
+	return errors.Join(errs...)
+}
+
+// open reads one file.
+func (im *importer) open(f logFile) error {
+	im.file, im.opened, im.twice, im.seen, im.records, im.rank = f, false, false, support{}, 0, 0
+	seen := func(n int) {
+		im.done += int64(n)
+		if im.o.Progress != nil {
+			im.o.Progress(min(im.done, im.total), im.total)
+		}
+	}
+	err := f.read(im, seen)
+	im.close(&im.seen, f.path)
+	var kind errKind
+	var strange *unknown
+	var other *otherFormat
+	switch {
+	case errors.As(err, &kind):
+		return im.skip(kind.Error(), false)
+	case errors.As(err, &strange):
+		return im.skip(strange.describe(im.o.From), f.named)
+	case errors.As(err, &other):
+		return fmt.Errorf("%s is a log of %s, files before it one of %s: import one at a time", f.path, other.format.name, im.format.name)
+	case err == nil && !im.opened && len(im.tornTails) == 0 && im.bad == 0:
+		return im.skip("empty", false)
+	case err != nil && !errors.Is(err, errStop):
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	return nil
+}
+
+// skip sets a file aside; must says that the user named it.
+func (im *importer) skip(why string, must bool) error {
+	if must {
+		return fmt.Errorf("%s: %s", im.file.path, why)
+	}
+	im.skipped = append(im.skipped, fmt.Sprintf("%s (%s)", im.file.path, why))
+	return nil
+}
+
+// An unknown is a record that no format has.
+type unknown struct{ keys string }
+
+func (e *unknown) Error() string { return "no log that is known" }
+
+func (e *unknown) describe(from string) string {
+	if from == "" || from == Auto {
+		return fmt.Sprintf("no log that is known: its records have the keys %.200s", e.keys)
+	}
+	return fmt.Sprintf("no log of %s: its records have the keys %.200s, want %s", from, e.keys, wanted(from))
+}
+
+// An otherFormat is a record of another format than the files before.
+type otherFormat struct{ format *format }
+
+func (e *otherFormat) Error() string { return "another format" }
+
+// result judges what was read and returns the table.
+func (im *importer) result() (*table.Table, *Report, error) {
+	im.finish()
+	findings := im.verdicts()
+	against := slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Action != Refuse })
+	if len(against) > 0 {
+		return nil, nil, &Refusal{against}
+	}
+	rule := im.o.Success
+	if rule == (Rule{}) {
+		rule, _ = im.support.rule()
+	}
+	t := im.rowsOf(rule)
+	return t, im.report(findings, rule, t), nil
+}
+
+// report says what was done.
+func (im *importer) report(findings []Finding, rule Rule, t *table.Table) *Report {
+	e := im.evidence
+	r := &Report{
+		From: e.format.name, Why: "records have the keys " + strings.Join(e.format.keys, ", "), Basis: e.format.basis,
+		Files: e.files, Rows: e.rows, Groups: len(e.groups), Grouping: e.grouping(), Reward: e.column,
+		Continuous: e.support.more, Success: rule.String(), Constant: e.constants(),
+		Coerced: e.coerced, Dropped: e.dropped, Torn: len(e.tornTails) + e.bad, Duplicated: e.duplicated, Superseded: e.tally.superseded,
+		Warnings: []string{}, Notes: []string{}, Findings: findings,
+	}
+	r.Within, r.Between, _ = e.split()
+	r.fill(t)
+	for i, x := range e.support.values {
+		r.Support = append(r.Support, Level{x, e.support.counts[i]})
+	}
+	for _, f := range findings {
+		if f.Action == Note {
+			r.Notes = append(r.Notes, f.Text)
+		} else {
+			r.Warnings = append(r.Warnings, f.Text)
+		}
+	}
+	return r
+}
+
+// fill counts what the table has.
+func (r *Report) fill(t *table.Table) {
+	prompts, steps, sizes := map[string]bool{}, map[int]bool{}, map[int]int{}
+	for _, row := range t.Rows {
+		prompts[row.PromptID], steps[row.Step] = true, true
+		sizes[row.N]++
+	}
+	r.Prompts, r.Steps = len(prompts), len(steps)
+	for _, n := range slices.Sorted(maps.Keys(sizes)) {
+		r.GroupSizes = append(r.GroupSizes, Size{n, sizes[n]})
+	}
+}
+
+// rowsOf turns groups into the rows of a table.
+func (im *importer) rowsOf(rule Rule) *table.Table {
+	t := &table.Table{Name: strings.Join(im.o.Paths, " "), Graded: rule == Rule{}, HasTokens: true, HasTruncated: true}
+	visits := make([]int, len(im.tally.names))
+	for _, g := range im.groups {
+		row := table.Row{PromptID: im.tally.names[g.prompt], Step: g.step, Visit: visits[g.prompt], N: len(g.reward)}
+		visits[g.prompt]++
+		if t.Graded {
+			row.Rewards = g.reward
+		} else {
+			outcomes := make([]byte, len(g.reward))
+			for i, x := range g.reward {
+				outcomes[i] = '0'
+				if rule.Success(x) {
+					outcomes[i] = '1'
+					row.S++
+				}
+			}
+			row.Outcomes = string(outcomes)
+		}
+		if t.HasTokens = t.HasTokens && g.measured == len(g.reward); t.HasTokens {
+			row.Tokens = g.tokens / float64(g.measured)
+		}
+		if t.HasTruncated = t.HasTruncated && g.ended == len(g.reward); t.HasTruncated {
+			row.Truncated = float64(g.cut) / float64(g.ended)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return lacking(t)
+}
+
+// tables joins canonical tables into one.
+func (im *importer) tables(files []logFile) (*table.Table, *Report, error) {
+	all := &table.Table{Name: strings.Join(im.o.Paths, " "), HasTokens: true, HasTruncated: true}
+	rule := Rule{"==", 1}
+	r := &Report{
+		From: tableFormat, Why: "records have the keys " + strings.Join(im.format.keys, ", "), Basis: im.format.basis,
+		Grouping: "id: prompt_id", Reward: "successes", Success: rule.String(), Warnings: []string{}, Notes: []string{},
+	}
+	type key struct {
+		prompt      string
+		step, visit int
+	}
+	seen := map[key]string{}
+	for _, f := range files {
+		t, err := readTable(f.path)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, row := range t.Rows {
+			k := key{row.PromptID, row.Step, row.Visit}
+			if first, twice := seen[k]; twice {
+				return nil, nil, fmt.Errorf("%s: (prompt_id, step, visit) = (%.80q, %d, %d) is in %s, too, want it once", f.path, k.prompt, k.step, k.visit, first)
+			}
+			seen[k] = f.path
+			r.Rows += row.N
+			if !row.Varied() {
+				r.Constant++
+			}
+		}
+		all.Rows = append(all.Rows, t.Rows...)
+		all.HasTokens, all.HasTruncated = all.HasTokens && t.HasTokens, all.HasTruncated && t.HasTruncated
+		r.Files++
+	}
+	r.Groups = len(all.Rows)
+	r.fill(all)
+	return lacking(all), r, nil
+}
+
+func readTable(path string) (*table.Table, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	return table.Read(f, path)
+}
+
+// lacking takes from all rows what some of them lack.
+func lacking(t *table.Table) *table.Table {
+	for i := range t.Rows {
+		if !t.HasTokens {
+			t.Rows[i].Tokens = 0
+		}
+		if !t.HasTruncated {
+			t.Rows[i].Truncated = 0
+		}
+	}
+	return t
+}

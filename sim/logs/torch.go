@@ -1,0 +1,142 @@
+package logs
+
+import (
+	"archive/zip"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+)
+
+// readTorch hands the samples of what torch.save wrote to s, each as a record
+// of its own beside the other keys. The file is a zip archive around a pickle.
+func readTorch(r io.ReaderAt, size int64, s sink) error {
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return fmt.Errorf("a zip archive that cannot be read: %w", err)
+	}
+	for _, f := range archive.File {
+		if path.Base(f.Name) != "data.pkl" {
+			continue
+		}
+		in, err := f.Open()
+		if err != nil {
+			return err
+		}
+		defer in.Close() // only read
+		x, err := unpickle(bufio.NewReader(in))
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+		return samplesOf(x, s)
+	}
+	return errKind("a zip archive without a data.pkl, which torch.save writes")
+}
+
+// samplesOf hands an object with a list of samples to s, one at a time.
+func samplesOf(x any, s sink) error {
+	object, ok := x.(*pickledDict)
+	if !ok {
+		return errKind("a pickle of something else than a dict")
+	}
+	var samples *pickledList
+	rest := &pickledDict{}
+	for _, item := range object.items {
+		if list, ok := item.value.(*pickledList); ok && item.key == "samples" {
+			samples = list
+			continue
+		}
+		rest.items = append(rest.items, item)
+	}
+	if samples == nil {
+		return handOver(object, 1, s)
+	}
+	for i, one := range samples.items {
+		whole := &pickledDict{append(rest.items[:len(rest.items):len(rest.items)], pickledItem{"samples", &pickledList{items: []any{one}}})}
+		if err := handOver(whole, i+1, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handOver hands one object to s.
+func handOver(object *pickledDict, place int, s sink) error {
+	text, err := appendPickled(nil, object, 0)
+	if err != nil {
+		return err
+	}
+	r, err := record(nil).parse(string(text))
+	if err != nil {
+		return err
+	}
+	return s.record(r, place)
+}
+
+// The containers of a pickle.
+type (
+	pickledList struct{ items []any }
+	pickledDict struct{ items []pickledItem }
+	pickledItem struct {
+		key   string
+		value any
+	}
+
+	// pickledCode stands for what only code could make: its name is kept, and it
+	// is never looked up or run.
+	pickledCode struct{ name string }
+)
+
+// maxNumbers is how many numbers of a list are kept. Tokens and their
+// log-probabilities are most of such a file, and no table asks for them.
+const maxNumbers = 64
+
+func (l *pickledList) append(items ...any) {
+	for _, x := range items {
+		switch x.(type) {
+		case int64, float64, bool:
+			if len(l.items) >= maxNumbers {
+				continue
+			}
+		}
+		l.items = append(l.items, x)
+	}
+}
+
+// appendPickled appends the JSON text of a value.
+func appendPickled(b []byte, x any, depth int) ([]byte, error) {
+	if depth > maxDepth || len(b) > maxRecord {
+		return nil, errors.New("a pickle that holds itself, or more than a record may")
+	}
+	var err error
+	switch x := x.(type) {
+	case *pickledList:
+		b = append(b, '[')
+		for i, e := range x.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendPickled(b, e, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, ']'), nil
+	case *pickledDict:
+		b = append(b, '{')
+		for i, item := range x.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, quote(item.key)...), ':')
+			if b, err = appendPickled(b, item.value, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, '}'), nil
+	case *pickledCode:
+		return append(append(append(b, `{"#code":`...), quote(x.name)...), '}'), nil
+	}
+	v, err := jsonText(x)
+	return append(b, v...), err
+}
