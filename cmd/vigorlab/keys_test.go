@@ -105,6 +105,29 @@ func outcomesFile(t *testing.T, dir string) string {
 	return path
 }
 
+// rolloutFiles writes a small verl log of two steps: prompts 0 to 3, of which
+// prompt k has k of 3 right.
+func rolloutFiles(t *testing.T, dir string) string {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for step := 1; step <= 2; step++ {
+		var b strings.Builder
+		for i := range 12 {
+			score := 0
+			if i%4 > i/4 {
+				score = 1
+			}
+			fmt.Fprintf(&b, `{"input": "prompt %d", "output": "x", "score": %d.0, "step": %d}`+"\n", i%4, score, step)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.jsonl", step)), []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 const figureKeys = "mean se"
 
 // quickTraining is a trial of a moment, without its policy and learning rates.
@@ -114,6 +137,7 @@ const quickTraining = "train --population uniform --strategy vigor --target 0.7 
 // renamed.
 func TestKeys(t *testing.T) {
 	table := outcomesFile(t, t.TempDir())
+	rollouts := rolloutFiles(t, t.TempDir())
 	etas := "cap cap_batch closed_form finite_batch law law_cap noisy"
 	comparison := "aggregate batch coding command frontier replicates schema seed strategies version warnings"
 	outcome := "allocation eta eta_batch_mean eta_token fixed_ineffective fixed_signal fixed_signal_prompt_mean " +
@@ -204,6 +228,11 @@ func TestKeys(t *testing.T) {
 			"arms.1.curve.1": "cost curriculum ineffective never_trained rollouts rollouts_at_p_0 rollouts_at_p_1 rollouts_at_p_2 rollouts_at_p_3 " +
 				"rollouts_at_p_4 rollouts_at_p_5 rollouts_at_p_6 rollouts_at_p_7 rollouts_at_p_8 rollouts_at_p_9 rounds starvation_max starvation_mean " +
 				"starvation_q90 step success system_chi2 system_held system_m2 system_max_log zero_variance_groups",
+		}},
+		{"import " + rollouts + " --out " + filepath.Join(t.TempDir(), "t.csv"), map[string]string{
+			"": "basis coding coerced command constant_groups continuous dropped duplicated files from group_sizes grouping groups notes " +
+				"prompts reward rows schema steps success superseded support table torn variance_between variance_within version warnings why",
+			"group_sizes.0": "groups size", "support.0": "reward rollouts",
 		}},
 		{"strategies", map[string]string{
 			"0":              "capabilities name parameters provenance source",

@@ -100,7 +100,7 @@ number of workers.`,
 	flags.StringArrayVar(&f.populationSpecs, "population", nil, "population `SPEC` (see vigorlab populations)")
 	f.whole(flags, &f.batch, "batch", 1, maxBatch, "`B` prompts a batch")
 	f.registerComparing(cmd)
-	flags.Var(&textFlag{&f.emitTable, "emit-table", "a file", &f.faults}, "emit-table", "write the outcomes of one batch under the first strategy to `FILE`, as CSV, once all else is written")
+	flags.Var(&textFlag{&f.emitTable, "emit-table", "a file", &f.faults}, "emit-table", "write the outcomes of one batch under the first strategy to `FILE`, once all else is written: CSV, or by its extension .jsonl or .parquet")
 	f.register(flags)
 	return cmd
 }
@@ -211,46 +211,12 @@ func (f *simulateFlags) checkEmit(p spec.Population) {
 	if p.Variance != nil && p.Law == nil {
 		f.addf("--emit-table: --population %s has no rewards to write", p.Spec)
 	}
-	f.checkTarget()
+	f.emitTable = f.target("--emit-table", f.emitTable)
 	if f.out != "" && inside(f.emitTable, f.out) {
 		f.addf("--emit-table %s lies in the run directory --out %s, want another place", f.emitTable, f.out)
 	} else if f.out != "" && inside(f.out, f.emitTable) {
 		f.addf("--out %s lies in --emit-table %s, want a file there", f.out, f.emitTable)
 	}
-}
-
-// checkTarget follows --emit-table to the file that it will write or replace: a
-// link stays a link. What is no regular file is never replaced.
-func (f *simulateFlags) checkTarget() {
-	if _, err := os.Lstat(f.emitTable); err != nil {
-		return // nothing is there, or canEmit says why nobody knows
-	}
-	target, err := filepath.EvalSymlinks(f.emitTable)
-	if err != nil {
-		f.add("--emit-table", err)
-		f.hint("name another file")
-		return
-	}
-	info, err := os.Stat(target)
-	switch {
-	case err != nil:
-		f.add("--emit-table", err)
-	case !info.Mode().IsRegular():
-		f.addf("--emit-table %s is %s, want a file", f.emitTable, kind(info.Mode()))
-	case !f.force:
-		f.addf("--emit-table %s exists", f.emitTable)
-		f.hint("name another file, or replace this one with --force")
-	default:
-		f.emitTable = target
-	}
-}
-
-// kind says in words what is no regular file.
-func kind(m fs.FileMode) string {
-	if m.IsDir() {
-		return "a directory"
-	}
-	return "a device, pipe or socket"
 }
 
 // inside reports whether a file would lie in a directory or below it, whatever
@@ -316,7 +282,7 @@ func (f *simulateFlags) emit(ctx context.Context, p spec.Population, strategies 
 		t.Rows = append(t.Rows, row)
 	}
 	_, none := os.Lstat(f.emitTable)
-	if err := rundir.WriteFile(f.emitTable, func(w io.Writer) error { return t.Write(stopped{ctx, w}) }); err != nil {
+	if err := rundir.WriteFile(f.emitTable, func(w io.Writer) error { return t.WriteAs(stopped{ctx, w}, f.emitTable) }); err != nil {
 		return fmt.Errorf("--emit-table: %w", err)
 	}
 	f.emitted = errors.Is(none, fs.ErrNotExist)

@@ -198,7 +198,7 @@ func (im *importer) report(findings []Finding, rule Rule, t *table.Table) *Repor
 		Files: e.files, Rows: e.rows, Groups: len(e.groups), Grouping: e.grouping(), Reward: e.column,
 		Continuous: e.support.more, Success: rule.String(), Constant: e.constants(),
 		Coerced: e.coerced, Dropped: e.dropped, Torn: len(e.tornTails) + e.bad, Duplicated: e.duplicated, Superseded: e.tally.superseded,
-		Warnings: []string{}, Notes: []string{}, Findings: findings,
+		Support: []Level{}, Warnings: []string{}, Notes: []string{}, Findings: findings,
 	}
 	r.Within, r.Between, _ = e.split()
 	r.fill(t)
@@ -265,7 +265,7 @@ func (im *importer) tables(files []logFile) (*table.Table, *Report, error) {
 	rule := Rule{"==", 1}
 	r := &Report{
 		From: tableFormat, Why: "records have the keys " + strings.Join(im.format.keys, ", "), Basis: im.format.basis,
-		Grouping: "id: prompt_id", Reward: "successes", Success: rule.String(), Warnings: []string{}, Notes: []string{},
+		Grouping: "id: prompt_id", Reward: "successes", Success: rule.String(), Support: []Level{}, Warnings: []string{}, Notes: []string{},
 	}
 	type key struct {
 		prompt      string
