@@ -310,7 +310,7 @@ var defects = []Defect{
 		found: func(e *evidence) []any {
 			shaped, raw, judged := 0, 0, 0
 			for _, g := range e.groups {
-				if g.judged != len(g.reward) {
+				if int(g.judged) != len(g.reward) {
 					continue
 				}
 				judged++

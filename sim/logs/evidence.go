@@ -205,7 +205,7 @@ func (e *evidence) split() (within, between float64, rollouts int) {
 // another group of the same step has, too.
 func (e *evidence) repeated() (single, repeated int) {
 	type place struct {
-		step int
+		step int32
 		text uint64
 	}
 	seen := map[place]int{}

@@ -25,6 +25,15 @@ type logFile struct {
 	twin  string // of its bytes, "" where no other file has its size
 }
 
+// name returns the name of a file without its extensions.
+func (f logFile) name() string {
+	name := filepath.Base(f.path)
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
 // expand returns the files that paths name: files, folders with all that is
 // below them, patterns. They come in natural order, 9 before 10, and each once.
 func expand(paths []string) ([]logFile, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -47,6 +48,7 @@ type importer struct {
 	ctx context.Context
 
 	file    logFile
+	stream  *stream // the file is part of
 	opened  bool    // the file's format is known
 	twice   bool    // the file is the copy of another one
 	seen    support // rewards of the file
@@ -55,6 +57,9 @@ type importer struct {
 	rank    int // of the next rollout in its step, where its record does not say
 	rankOf  int // that step
 	sample  sample
+
+	quickly maphash.Seed
+	digests map[uint64]uint64 // of prompts, by the quick hash of their JSON text
 
 	twins   map[string]string // digest and step of files read to their paths
 	streams map[string]*stream
@@ -67,8 +72,8 @@ type importer struct {
 // A stream is a file, or files numbered one after the other, that a trainer
 // appends to.
 type stream struct {
-	id   int
-	step int // of the last rollout
+	id   int32
+	step int32 // of the last rollout
 	any  bool
 }
 
@@ -133,7 +138,7 @@ func (im *importer) recognise(r record) error {
 	case im.format != nil && im.format != f:
 		return &otherFormat{f}
 	}
-	im.format, im.opened = f, true
+	im.format, im.opened, im.stream = f, true, im.streamOf(im.file.path)
 	if f.refuse != "" || f.name == tableFormat {
 		return errStop
 	}
@@ -212,7 +217,7 @@ func (im *importer) where(r record, s *sample) error {
 	}
 	if v.null() {
 		step, ok := stepOf(im.format.stepIn, im.file.path)
-		s.step = step
+		s.step = int32(step)
 		im.stepless = im.stepless || !ok && (im.format.step != "" || im.format.stepIn != nil)
 		return nil
 	}
@@ -220,7 +225,7 @@ func (im *importer) where(r record, s *sample) error {
 	if (kind != isNumber && kind != isText) || x != math.Trunc(x) || !(x >= 0 && x <= maxStep) {
 		return fmt.Errorf("record %d: %s = %.40s, want a whole number in [0, %d]", im.place, im.format.step, v, maxStep)
 	}
-	s.step = int(x)
+	s.step = int32(x)
 	im.stepped = true
 	return nil
 }
@@ -266,17 +271,12 @@ func (im *importer) named(r record, s *sample) error {
 	if f.text != "" {
 		text = r.get(f.text)
 	}
-	if t, ok := text.text(); ok {
-		s.text = digest(t)
-	} else if !text.null() {
-		s.text = digest(string(text))
-	}
+	s.text = im.digestOf(text)
 	switch {
 	case im.o.Group == GroupPosition:
 		return im.byPosition(r, s, string(text))
 	case f.fileName:
-		name := filepath.Base(im.file.path)
-		s.name = append(s.name, strings.TrimSuffix(name, filepath.Ext(name))...)
+		s.name = append(s.name, im.file.name()...)
 		im.keyed = "the file's name"
 	case im.o.Group != GroupText && im.byID(r, s):
 		im.keyed = strings.Join(f.id, ", ")
@@ -292,6 +292,25 @@ func (im *importer) named(r record, s *sample) error {
 		im.parted = true
 	}
 	return nil
+}
+
+// digestOf returns the digest of a prompt's text, 0 where it has none. Digests
+// are kept by a quicker hash of the JSON text, since every prompt comes often.
+func (im *importer) digestOf(text value) uint64 {
+	if text.null() {
+		return 0
+	}
+	quick := maphash.String(im.quickly, string(text))
+	d, known := im.digests[quick]
+	if !known {
+		t, ok := text.text()
+		if !ok {
+			t = string(text)
+		}
+		d = digest(t)
+		im.digests[quick] = d
+	}
+	return d
 }
 
 // byID names the prompt by the log's own names.
@@ -315,8 +334,8 @@ func (im *importer) byID(r record, s *sample) bool {
 // byPosition finds the group from the rollout's place in its step, and checks
 // that the texts of the group agree.
 func (im *importer) byPosition(r record, s *sample, text string) error {
-	if im.records == 1 && im.rank == 0 || s.step != im.rankOf {
-		im.rank, im.rankOf = 0, s.step
+	if im.records == 1 && im.rank == 0 || int(s.step) != im.rankOf {
+		im.rank, im.rankOf = 0, int(s.step)
 	}
 	rank := im.rank
 	if im.format.order != "" {
@@ -328,12 +347,12 @@ func (im *importer) byPosition(r record, s *sample, text string) error {
 	}
 	im.rank = rank + 1
 	place := rank / im.o.GroupSize
-	s.name = appendPlace(s.name, s.step, place)
+	s.name = appendPlace(s.name, int(s.step), place)
 	if !im.format.joined {
 		return nil // the tally sees where texts of a group differ
 	}
 	s.text = 0
-	im.align(s.step, place, text)
+	im.align(int(s.step), place, text)
 	return nil
 }
 
@@ -393,15 +412,21 @@ const maxAttempts = 64
 
 var digits = regexp.MustCompile(`\d+`)
 
-// attempt returns the stream of the open file. Where its steps go back, a run
-// was resumed: what it had logged from that step on is superseded.
-func (im *importer) attempt(step int) int {
-	name := filepath.Join(filepath.Dir(im.file.path), digits.ReplaceAllString(filepath.Base(im.file.path), "#"))
+// streamOf returns the stream of a file.
+func (im *importer) streamOf(path string) *stream {
+	name := filepath.Join(filepath.Dir(path), digits.ReplaceAllString(filepath.Base(path), "#"))
 	st := im.streams[name]
 	if st == nil {
-		st = &stream{id: len(im.streams)}
+		st = &stream{id: int32(len(im.streams))}
 		im.streams[name] = st
 	}
+	return st
+}
+
+// attempt follows the steps of the open file's stream. Where they go back, a
+// run was resumed: what it had logged from that step on is superseded.
+func (im *importer) attempt(step int32) int32 {
+	st := im.stream
 	if st.any && step < st.step {
 		if im.attempts++; im.attempts <= maxAttempts && !im.o.KeepAll {
 			im.tally.supersede(st.id, step)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"os"
 	"slices"
@@ -78,7 +79,10 @@ func Import(ctx context.Context, o Options) (*table.Table, *Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	im := &importer{evidence: newEvidence(o), ctx: ctx, twins: map[string]string{}, streams: map[string]*stream{}}
+	im := &importer{
+		evidence: newEvidence(o), ctx: ctx, twins: map[string]string{}, streams: map[string]*stream{},
+		quickly: maphash.MakeSeed(), digests: map[uint64]uint64{},
+	}
 	for _, f := range files {
 		im.total += f.size
 	}
@@ -91,6 +95,8 @@ func Import(ctx context.Context, o Options) (*table.Table, *Report, error) {
 		}
 	}
 	switch {
+	case im.format == nil && im.bad > 0:
+		return nil, nil, errors.New(im.badExample)
 	case im.format == nil:
 		return nil, nil, fmt.Errorf("none of %d files is a log: %s", len(files), short(im.skipped))
 	case im.format.refuse != "":
@@ -176,6 +182,7 @@ func (e *otherFormat) Error() string { return "another format" }
 
 // result judges what was read and returns the table.
 func (im *importer) result() (*table.Table, *Report, error) {
+	im.compare()
 	im.finish()
 	findings := im.verdicts()
 	against := slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Action != Refuse })
@@ -233,7 +240,7 @@ func (im *importer) rowsOf(rule Rule) *table.Table {
 	t := &table.Table{Name: strings.Join(im.o.Paths, " "), Graded: rule == Rule{}, HasTokens: true, HasTruncated: true}
 	visits := make([]int, len(im.tally.names))
 	for _, g := range im.groups {
-		row := table.Row{PromptID: im.tally.names[g.prompt], Step: g.step, Visit: visits[g.prompt], N: len(g.reward)}
+		row := table.Row{PromptID: im.tally.names[g.prompt], Step: int(g.step), Visit: visits[g.prompt], N: len(g.reward)}
 		visits[g.prompt]++
 		if t.Graded {
 			row.Rewards = g.reward
@@ -248,10 +255,10 @@ func (im *importer) rowsOf(rule Rule) *table.Table {
 			}
 			row.Outcomes = string(outcomes)
 		}
-		if t.HasTokens = t.HasTokens && g.measured == len(g.reward); t.HasTokens {
+		if t.HasTokens = t.HasTokens && int(g.measured) == len(g.reward); t.HasTokens {
 			row.Tokens = g.tokens / float64(g.measured)
 		}
-		if t.HasTruncated = t.HasTruncated && g.ended == len(g.reward); t.HasTruncated {
+		if t.HasTruncated = t.HasTruncated && int(g.ended) == len(g.reward); t.HasTruncated {
 			row.Truncated = float64(g.cut) / float64(g.ended)
 		}
 		t.Rows = append(t.Rows, row)

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -141,9 +142,11 @@ func literal(text string) bool {
 	case "true", "false", "null", "NaN", "Infinity", "-Infinity":
 		return true
 	}
-	c := text[0]
+	if text[0] == '+' || text[0] == '.' || strings.Trim(text, "+-.0123456789eE") != "" {
+		return false // ParseFloat reads more than JSON has: 0x1p-2, 1_000
+	}
 	_, err := strconv.ParseFloat(text, 64)
-	return (c == '-' || c >= '0' && c <= '9') && (err == nil || errors.Is(err, strconv.ErrRange))
+	return err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // skipString returns the end of the string whose first quote is at i.
@@ -355,11 +358,13 @@ func textNumber(s string) (float64, reading) {
 	return x, isText
 }
 
-// quote returns the JSON text of a string.
+// quote returns the JSON text of a string, with nothing escaped that need not be.
 func quote(s string) value {
-	b, err := json.Marshal(s)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
 		return "null" // cannot be: a string always has a JSON text
 	}
-	return value(b)
+	return value(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }

@@ -10,27 +10,27 @@ import (
 	"strconv"
 )
 
-// A group is the rollouts of one prompt at one visit.
+// A group is the rollouts of one prompt at one visit. There are as many as a log
+// has, so that it is kept small: counts are of at most 2^31 rollouts.
 type group struct {
-	prompt int // index into the tally's names
-	step   int
-	stream int       // of files, that it was last seen in
-	text   uint64    // digest of the prompt's text, 0 where unknown
-	reward []float64 // of each rollout, in file order
+	reward   []float64 // of each rollout, in file order
+	rollouts []uint64  // digests of the rollouts' own names, where they have any
+	text     uint64    // digest of the prompt's text, 0 where unknown
+	tokens   float64   // of the measured rollouts
+	prompt   int32     // index into the tally's names
+	step     int32
+	stream   int32 // of files, that it was last seen in
 
-	rollouts []uint64 // digests of the rollouts' own names, where they have any
-
-	judged, right int     // rollouts that something else than the reward judges, and finds right
-	measured      int     // rollouts of known length
-	tokens        float64 // of the measured rollouts
-	ended, cut    int     // rollouts whose end is known, and that were truncated
+	judged, right int32 // rollouts that something else than the reward judges, and finds right
+	measured      int32 // rollouts of known length
+	ended, cut    int32 // rollouts whose end is known, and that were truncated
 
 	superseded bool // by a later attempt at the same step
 }
 
 // A groupKey finds a group while rollouts are added.
 type groupKey struct {
-	prompt, step int
+	prompt, step int32
 	part         uint64
 }
 
@@ -40,17 +40,17 @@ type sample struct {
 	text    uint64
 	part    uint64
 	rollout uint64
-	step    int
+	step    int32
 	reward  float64 // finite
-	right   int     // 1 right, 0 wrong, -1 not judged
+	right   int32   // 1 right, 0 wrong, -1 not judged
 	tokens  float64 // 0 where unknown
-	cut     int     // 1 truncated, 0 not, -1 unknown
+	cut     int32   // 1 truncated, 0 not, -1 unknown
 }
 
 // A tally gathers rollouts into groups.
 type tally struct {
 	names  []string // of prompts, in order of appearance
-	prompt map[string]int
+	prompt map[string]int32
 	groups []*group
 	live   map[groupKey]*group // those not superseded
 
@@ -60,14 +60,14 @@ type tally struct {
 }
 
 func newTally() *tally {
-	return &tally{prompt: map[string]int{}, live: map[groupKey]*group{}}
+	return &tally{prompt: map[string]int32{}, live: map[groupKey]*group{}}
 }
 
 // add puts a rollout into its group.
-func (t *tally) add(s *sample, stream int) {
+func (t *tally) add(s *sample, stream int32) {
 	prompt, known := t.prompt[string(s.name)]
 	if !known {
-		prompt = len(t.names)
+		prompt = int32(len(t.names))
 		t.names = append(t.names, string(s.name))
 		t.prompt[t.names[prompt]] = prompt
 	}
@@ -106,7 +106,7 @@ func (t *tally) add(s *sample, stream int) {
 
 // supersede sets the groups of a stream from a step on aside: a later attempt
 // writes them again.
-func (t *tally) supersede(stream, step int) {
+func (t *tally) supersede(stream, step int32) {
 	for key, g := range t.live {
 		if g.stream == stream && g.step >= step {
 			g.superseded = true
