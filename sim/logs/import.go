@@ -524,19 +524,17 @@ func (im *importer) rewardValue(r record) (value, string) {
 	return "", ""
 }
 
-// chosen returns the value of --reward. A key of a reward that is an object may
-// be named alone; where such a reward is a number, that is it.
+// chosen returns the value of --reward. Where that is a key of the reward, as
+// in reward.acc, a reward that is a number and no object is it.
 func (im *importer) chosen(r record) value {
 	if v := r.get(im.o.Reward); v != "" {
 		return v
 	}
 	for _, path := range im.format.reward {
-		v := r.get(path)
-		key, _ := strings.CutPrefix(im.o.Reward, path+".")
-		if inner := r.get(path + "." + key); inner != "" {
-			return inner
+		if _, within := strings.CutPrefix(im.o.Reward, path+"."); !within {
+			continue
 		}
-		if _, kind := v.number(); v != "" && kind == isNumber {
+		if v := r.get(path); !v.is('{') {
 			return v
 		}
 	}

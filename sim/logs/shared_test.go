@@ -126,12 +126,13 @@ var sharedLogs = []struct {
 
 	{path: "slime/rollout_3.as_json.json", refused: "reward-unreadable"},
 	{path: "slime/rollout_3.pt", refused: "reward-unreadable"},
+	{path: "slime/rollout_3.pt", options: logs.Options{Reward: "acc"}, refused: "no-such-column"},
 	{
 		path: "slime/rollout_3.pt", options: logs.Options{Reward: "reward.acc"}, from: "slime",
 		rows: []string{text(sum) + " 3 0 101", text(product) + " 3 0 10"}, says: []string{"missing-rewards"}, counts: "6 1 0 0 0 0",
 	},
 	{
-		path: "slime/rollout_3.as_json.json", options: logs.Options{Reward: "acc"}, from: "slime",
+		path: "slime/rollout_3.as_json.json", options: logs.Options{Reward: "reward.acc"}, from: "slime",
 		rows: []string{text(sum) + " 3 0 101", text(product) + " 3 0 10"}, says: []string{"missing-rewards"}, counts: "6 1 0 0 0 0",
 	},
 }

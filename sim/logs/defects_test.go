@@ -1,0 +1,350 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"vigorlab/distributions/table"
+)
+
+// A case is a log in small files.
+type smallLog struct {
+	files map[string]string
+	o     Options
+}
+
+// rows is a log of prompts and rewards, "a 1 a 0 b 1", step by step.
+func rows(steps ...string) smallLog {
+	var b strings.Builder
+	for i, step := range steps {
+		words := strings.Fields(step)
+		for k := 0; k < len(words); k += 2 {
+			fmt.Fprintf(&b, "{\"prompt\": %q, \"reward\": %s, \"step\": %d}\n", words[k], words[k+1], i+1)
+		}
+	}
+	return file(b.String())
+}
+
+// file is a log of one file.
+func file(content string) smallLog { return smallLog{files: map[string]string{"1.jsonl": content}} }
+
+// with returns the log with other options.
+func (l smallLog) with(o Options) smallLog {
+	l.o = o
+	return l
+}
+
+// verlRows is a verl log of rows "PROMPT SCORE ACC".
+func verlRows(lines ...string) smallLog {
+	var b strings.Builder
+	for _, line := range lines {
+		words := strings.Fields(line)
+		fmt.Fprintf(&b, "{\"input\": %q, \"output\": \"x\", \"score\": %s, \"step\": 1, \"acc\": %s}\n", words[0], words[1], words[2])
+	}
+	return file(b.String())
+}
+
+// primeRows is a prime-rl log of rows "ID PROMPT REWARD".
+func primeRows(lines ...string) smallLog {
+	var b strings.Builder
+	for _, line := range lines {
+		words := strings.Fields(line)
+		fmt.Fprintf(&b, "{\"example_id\": %s, \"prompt\": %q, \"reward\": %s}\n", words[0], words[1], words[2])
+	}
+	return file(b.String())
+}
+
+// nemoRows is a NeMo-RL log of contents with rewards, and filtered ones where given.
+func nemoRows(lines ...string) smallLog {
+	var b strings.Builder
+	for i, line := range lines {
+		words := strings.Fields(line)
+		filtered := ""
+		if len(words) > 2 {
+			filtered = fmt.Sprintf(`, "filtered_rewards": [%s]`, words[2])
+		}
+		fmt.Fprintf(&b, "{\"content\": [%q], \"rewards\": [%s], \"idx\": %d%s}\n", words[0], words[1], i, filtered)
+	}
+	return smallLog{map[string]string{"train_data_step1.jsonl": b.String()}, Options{Group: GroupPosition, GroupSize: 2}}
+}
+
+// mixedGroups is a step of n groups "p 1 p 0".
+func mixedGroups(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "p%d 1 p%d 0 ", i, i)
+	}
+	return b.String()
+}
+
+// backAndForth is a log whose steps go back n times.
+func backAndForth(n int) smallLog {
+	var b strings.Builder
+	for i := range 2*n + 1 {
+		fmt.Fprintf(&b, "{\"prompt\": \"a\", \"reward\": %d, \"step\": %d}\n", i/2%2, 1+(i+1)%2)
+	}
+	return file(b.String())
+}
+
+// defectCases has for every defect a log that has it, what its text must say,
+// and a log that is as close to it as can be without.
+var defectCases = map[string]struct {
+	has  smallLog
+	says string
+	not  smallLog
+}{
+	"no-group-key":      {nemoRows("ab 1", "ac 0").with(Options{}), "nemo-rl name no prompt", nemoRows("ab 1", "ac 0")},
+	"not-scored-singly": {file(`{"doc_id": 0, "filter": "f", "resps": [["a", "b"]], "filtered_resps": ["a"], "metrics": ["m"], "m": 1}`), "1 records have several answers", file(`{"doc_id": 0, "filter": "f", "resps": [["a"]], "filtered_resps": ["a"], "metrics": ["m"], "m": 1}`)},
+	"several-rewards": {
+		file(`{"step": 1, "prompt": "a", "completion": "x", "r1": 1, "r2": 0.5, "advantage": 0}`), "may be the reward: r1, r2",
+		file(`{"step": 1, "prompt": "a", "completion": "x", "r1": 1, "note": "2", "advantage": 0}`),
+	},
+	"no-such-column":    {rows("a 1").with(Options{Reward: "score"}), "column score of --reward; there are prompt, reward, step", rows("a 1").with(Options{Reward: "reward"})},
+	"reward-unreadable": {rows(`a "good" a 1`), `1 rewards are no numbers: reward = "good"`, rows(`a "1" a 1`)},
+	"filtered-rewards":  {nemoRows("ab 0 1", "ac 0 0"), "filtered_rewards and rewards disagree in 1 rows", nemoRows("ab 1 1", "ac 0 0")},
+	"reward-against-judge": {
+		verlRows("a 0 true", "a 1 false"), "score and acc disagree: an answer that is right has reward 0, one that is wrong 1",
+		verlRows("a 1 true", "a 0.1 false", "a 0.1 true", "a 0 false"),
+	},
+	"single-rollouts": {primeRows("1 a 1", "2 a 0", "3 b 1"), "3 of 3 groups by id: info.prime_rl.env_name, example_id have one rollout, and the prompts of 2 of them repeat", primeRows("1 a 1", "2 b 0", "3 c 1")},
+	"several-prompts": {primeRows("1 a 1", "1 b 0"), "1 rollouts have another prompt", primeRows("1 a 1", "2 b 0")},
+	"misaligned":      {nemoRows("ab 1", "cb 0", "cd 1", "ce 0"), "1 pairs of neighbouring groups of 2", nemoRows("ab 1", "ac 0", "cd 1", "ce 0")},
+	"no-name":         {file(`{"task_id": null, "passed": true}`), "1 rollouts have nothing that names", file(`{"task_id": "a", "passed": true}`)},
+	"mixed-ranges": {
+		smallLog{map[string]string{"1.jsonl": rows("a 1 a 0").files["1.jsonl"], "2.jsonl": rows("a 1 a -1").files["1.jsonl"]}, Options{}},
+		"rewards of one file are 0 or 1, of another -1 or 1",
+		smallLog{map[string]string{"1.jsonl": rows("a 1 a -1").files["1.jsonl"], "2.jsonl": rows("a -1 a -1").files["1.jsonl"]}, Options{}},
+	},
+	"sentinel":   {rows("a 1 a 0 a -1 a -1"), "rewards are -1 (2), 0 (1) and 1 (1)", rows("a 1 a 0 a -0.5")},
+	"one-value":  {rows("a 10 a 10"), "every reward is 10", rows("a 1 a 1")},
+	"bad-record": {file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"rew\n{\"prompt\": \"a\", \"reward\": 0}\n"), "1 records before the end cannot be read: ", file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"rew")},
+	"interleaved": {
+		backAndForth(maxAttempts + 1), fmt.Sprintf("steps go back %d times", maxAttempts+1), backAndForth(maxAttempts),
+	},
+	"nothing-left": {rows("a null"), "no rollout with a reward is left of 1", rows("a 1")},
+
+	// Of n groups of two, none is constant with probability 3^-n: seven make 1/2187.
+	"survivors":    {rows(mixedGroups(7)), "SURVIVOR BIAS: none of 7 groups", rows(mixedGroups(6))},
+	"filtered-log": {nemoRows("ab 1 1", "ac 0 0"), "SURVIVOR BIAS: the run filtered groups", nemoRows("ab 1", "ac 0")},
+	"torn-tail":    {file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"rew"), "the last record of 1 files is torn", file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"reward\": 1}")},
+	"missing-rewards": {
+		rows("a 1 a null a NaN a Infinity a 0"), "3 of 5 rollouts have no reward and are left out, not counted as failures (no reward: 3)", rows("a 1 a 0"),
+	},
+	"resumed": {file(rows("a 1 a 0", "a 0 a 0", "a 1 a 1").files["1.jsonl"] + rows("", "a 1 a 1", "a 1 a 0").files["1.jsonl"]), "steps go back 1 times, as when a run is resumed: 4 rollouts", rows("a 1 a 0", "a 0 a 0", "a 1 a 1")},
+	"copies": {
+		smallLog{map[string]string{"1.jsonl": rows("a 1 a 0").files["1.jsonl"], "x/1.jsonl": rows("a 1 a 0").files["1.jsonl"]}, Options{}},
+		"2 rollouts were logged twice and count once",
+		smallLog{map[string]string{"1.jsonl": rows("a 1 a 0").files["1.jsonl"], "x/1.jsonl": rows("a 0 a 1").files["1.jsonl"]}, Options{}},
+	},
+	"merged-prompts":  {rows("a 1 a 0 b 1 b 0 c 1 c 0 c 1 c 1"), "1 groups by text: prompt have 2 times the usual 2", rows("a 1 a 0 b 1 b 0 c 1 c 0 c 1")},
+	"ragged":          {rows("a 1 a 0 b 1"), "different sizes (1 of 1, 1 of 2)", rows("a 1 a 0 b 1 b 0")},
+	"single-sizes":    {rows("a 1 b 0"), "every group has one rollout", rows("a 1 a 0")},
+	"constant-groups": {rows("a 1 a 1 b 0 b 0"), "(variance 0.25) and not at all within any of 2 groups", rows("a 1 a 1 b 0 b 1")},
+	"dead-off-the-ends": {
+		rows("a 0.5 a 0.5 b 0 b 0 c 1 c 1"), "1 groups are constant at a reward between", rows("a 0.5 a 0.4 b 0 b 0 c 1 c 1"),
+	},
+	"shaped-rewards": {
+		verlRows("a 0.1 false", "a 0 false", "b 1 true", "b 0 false"), "0 of 2 groups are constant by score, 1 by acc",
+		verlRows("a 0 false", "a 0 false", "b 1 true", "b 0 false"),
+	},
+	"columns-change": {
+		file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"reward\": 1, \"acc\": 1}\n{\"prompt\": \"a\", \"reward\": 0}\n"), "of 3 records, acc in 1",
+		file("{\"prompt\": \"a\", \"reward\": 1}\n{\"reward\": 1, \"prompt\": \"a\"}\n"),
+	},
+	"skipped-files": {
+		smallLog{map[string]string{"1.jsonl": rows("a 1").files["1.jsonl"], "notes.txt": "hello\n"}, Options{}},
+		"1 files are no part of the log: ",
+		rows("a 1"),
+	},
+	"numbers-as-text":  {rows(`a "True" a "0" a 1`), "2 rewards are written as text", rows("a true a 0 a 1")},
+	"no-id":            {rows("a 1"), "groups are those of equal text in prompt", primeRows("1 a 1")},
+	"by-position":      {nemoRows("ab 1", "ac 0"), "found by position", rows("a 1")},
+	"rounding":         {rows("a 0.99999999 a 1 a 0"), "differ by less than 1e-06", rows("a 0.999 a 1 a 0")},
+	"last-batch-alone": {file(`{"step": 1, "prompt": "a", "completion": "x", "r": 1, "advantage": 0}`), "trl logs one generation batch", rows("a 1")},
+	"no-step":          {smallLog{map[string]string{"x.jsonl": `{"input": "a", "output": "x", "score": 1}`}, Options{}}, "it is 0", file(`{"input": "a", "output": "x", "score": 1}`)},
+}
+
+// run imports a small log and returns every finding, of a refusal or a report.
+func (l smallLog) run(t *testing.T) ([]Finding, *table.Table, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for path, content := range l.files {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.o.Paths = []string{dir}
+	tab, report, err := Import(context.Background(), l.o)
+	var refusal *Refusal
+	switch {
+	case err == nil:
+		return report.Findings, tab, nil
+	case errors.As(err, &refusal):
+		return refusal.Findings, nil, err
+	}
+	t.Errorf("%v: %v", l.files, err)
+	return nil, nil, err
+}
+
+func find(findings []Finding, id string) *Finding {
+	i := slices.IndexFunc(findings, func(f Finding) bool { return f.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &findings[i]
+}
+
+// TestDefects holds every row of the table to a log that has the defect and one
+// that has it not.
+func TestDefects(t *testing.T) {
+	if len(defectCases) != len(defects) {
+		t.Errorf("%d cases, want one for each of %d defects", len(defectCases), len(defects))
+	}
+	for _, d := range defects {
+		c, ok := defectCases[d.ID]
+		if !ok {
+			t.Errorf("%s has no case", d.ID)
+			continue
+		}
+		t.Run(d.ID, func(t *testing.T) {
+			findings, tab, err := c.has.run(t)
+			f := find(findings, d.ID)
+			switch {
+			case f == nil:
+				t.Errorf("found %+v, want %s", findings, d.ID)
+			case f.Action != d.Action || !strings.Contains(f.Text, c.says) || strings.Contains(f.Text, "%!"):
+				t.Errorf("found %+v, want action %d and %q", f, d.Action, c.says)
+			case (d.Action == Refuse) != (err != nil && tab == nil):
+				t.Errorf("action %d, error %v", d.Action, err)
+			}
+			if findings, _, _ := c.not.run(t); find(findings, d.ID) != nil {
+				t.Errorf("found %+v where it is not", find(findings, d.ID))
+			}
+		})
+	}
+}
+
+// TestSettled: whoever says what to trust gets a table, with a warning.
+func TestSettled(t *testing.T) {
+	for id, o := range map[string]Options{
+		"filtered-rewards":     {}, // nothing left to compare once a column is chosen
+		"reward-against-judge": {Reward: "score"},
+		"mixed-ranges":         {Success: Rule{">", 0}},
+		"sentinel":             {Success: Rule{">", 0}},
+		"one-value":            {Success: Rule{">", 0}},
+		"bad-record":           {Lenient: true},
+		"interleaved":          {KeepAll: true},
+		"single-rollouts":      {Group: GroupText},
+		"several-prompts":      {Group: GroupText},
+		"several-rewards":      {Reward: "r1"},
+	} {
+		l := defectCases[id].has
+		if id == "filtered-rewards" {
+			o = l.o
+			o.Reward = "filtered_rewards"
+		}
+		findings, tab, err := l.with(o).run(t)
+		if err != nil || tab == nil {
+			t.Errorf("%s with %+v: %v", id, o, err)
+		}
+		if f := find(findings, id); f != nil && f.Action != Warn {
+			t.Errorf("%s with %+v: %+v, want a warning", id, o, f)
+		}
+	}
+}
+
+// TestAttempts: the last attempt at a step counts, or all of them.
+func TestAttempts(t *testing.T) {
+	l := defectCases["resumed"].has
+	for _, all := range []bool{false, true} {
+		_, tab, err := l.with(Options{KeepAll: all}).run(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range tab.Rows {
+			got = append(got, r.Outcomes)
+		}
+		want := []string{"10", "11", "10"}
+		if all {
+			want = []string{"10", "0011", "1110"}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("all attempts %v: outcomes %q, want %q", all, got, want)
+		}
+	}
+}
+
+// TestShardsAreOneStream: a run that was resumed goes on in the next file of
+// its folder, and supersedes what stands in the one before.
+func TestShardsAreOneStream(t *testing.T) {
+	l := smallLog{files: map[string]string{
+		"run_000000.jsonl": rows("a 1", "a 1", "a 1").files["1.jsonl"], "run_000001.jsonl": rows("", "a 0", "a 0", "a 0").files["1.jsonl"],
+		"other/run_000002.jsonl": rows("b 1").files["1.jsonl"],
+	}}
+	_, tab, err := l.run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int]string{}
+	for _, r := range tab.Rows {
+		got[r.Step] += r.Outcomes
+	}
+	if got[1] != "11" || got[2] != "0" || got[3] != "0" || got[4] != "0" || len(tab.Rows) != 5 {
+		t.Errorf("rows %+v, want steps 2 and 3 of the second file alone", tab.Rows)
+	}
+}
+
+// TestGraded: rewards that no rule reads keep their values.
+func TestGraded(t *testing.T) {
+	_, tab, err := rows("a 0.25 a 1 b -2 b null").run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !tab.Graded || len(tab.Rows) != 2 || !slices.Equal(tab.Rows[0].Rewards, []float64{0.25, 1}) || !slices.Equal(tab.Rows[1].Rewards, []float64{-2}) || tab.Rows[0].S != 0 {
+		t.Errorf("%+v", tab)
+	}
+	_, tab, err = rows("a 0.25 a 1 b -2 b null").with(Options{Success: Rule{">=", 0.25}}).run(t)
+	if err != nil || tab.Graded || tab.Rows[0].Outcomes != "11" || tab.Rows[1].Outcomes != "0" || tab.Rows[0].Rewards != nil {
+		t.Errorf("%+v, %v", tab, err)
+	}
+}
+
+// TestSplit: by hand, groups (0, 1), (1, 1) and (1) of which the last is too
+// small: mean 3/4, within (1/4+1/4)/4, between 2((1/2-3/4)^2+(1-3/4)^2)/4.
+func TestSplit(t *testing.T) {
+	e := newEvidence(Options{})
+	e.groups = []*group{{reward: []float64{0, 1}}, {reward: []float64{1, 1}}, {reward: []float64{1}}}
+	if within, between, n := e.split(); within != 0.125 || between != 0.0625 || n != 4 {
+		t.Errorf("within %v, between %v over %d, want 0.125, 0.0625 over 4", within, between, n)
+	}
+}
+
+// TestOptions: what cannot be is said at once.
+func TestOptions(t *testing.T) {
+	_, _, err := Import(context.Background(), Options{From: "vrel", Group: "place", GroupSize: 4})
+	for _, want := range []string{"no paths", "from = vrel, want auto or one of verl", "group = place", "group-size = 4"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	path := filepath.Join(t.TempDir(), "1.jsonl")
+	if err := os.WriteFile(path, []byte(rows("a 1").files["1.jsonl"]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Import(ctx, Options{Paths: []string{path}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+}
