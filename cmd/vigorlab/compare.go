@@ -92,7 +92,7 @@ embeddings is handed vectors that tell the success probability, with noise.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.populationSpecs, "population", nil, "population `SPEC`, repeatable (default seven of them; see vigorlab populations)")
-	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes, a CSV `FILE`, repeatable")
+	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes, a `FILE` of CSV, .jsonl or .parquet, repeatable")
 	flags.StringArrayVar(&f.strategySpecs, "strategy", nil, "strategy `SPEC`, repeatable, or all (default all; see vigorlab strategies)")
 	f.whole(flags, &f.cfg.Batch, "batch", 1, 100_000, "`B` groups that an update is for")
 	f.whole(flags, &f.cfg.Group, "group", 1, 1000, "`G` rollouts a prompt of the batch, on average")

@@ -34,9 +34,10 @@ func newReplay(a *app) *cobra.Command {
 		Use:   "replay --table FILE [--strategy SPEC ...]",
 		Short: "Compare strategies on recorded outcomes of a real model",
 		Long: `replay lets every strategy spend its rollouts on the prompts of a recorded table,
-a CSV file with the columns prompt_id, n and successes. Beside the standard error
-over batches each figure has an interval over other samples of prompts, which
-costs up to --resamples times the replay itself.
+with the columns prompt_id, n and successes, as CSV, JSON lines or Parquet, which
+import makes of a trainer's logs. Beside the standard error over batches each
+figure has an interval over other samples of prompts, which costs up to
+--resamples times the replay itself.
 
 The interval does not cover that the true success probabilities are unknown. The
 recorded shares s/n differ more than these, so that gains come out too large with
@@ -54,7 +55,7 @@ The two need not have the truth between them; only more rollouts a prompt help.`
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes, a CSV `FILE`")
+	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes, a `FILE` of CSV, .jsonl or .parquet")
 	f.choice(flags, &f.draw, "draw", source.Draws(), "`HOW` rollouts are drawn: from s/n, from the record itself, or from p ~ Beta(s+1/2, n-s+1/2)")
 	flags.Var(&batchFlag{&f.batch, &f.faults}, "batch", "`B` prompts a batch, drawn without replacement, or all")
 	f.registerComparing(cmd)
@@ -173,7 +174,7 @@ var truths = map[string]string{
 // table reads the table of --table and returns it with the digest of its
 // bytes; nil where it is at fault.
 func (f *replayFlags) table(ctx context.Context) (*table.Table, string) {
-	path, ok := f.once(f.tables, "table", "a CSV file with the columns prompt_id, n, successes")
+	path, ok := f.once(f.tables, "table", "a file with the columns prompt_id, n, successes")
 	if !ok {
 		return nil, ""
 	}

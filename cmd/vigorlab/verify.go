@@ -57,7 +57,7 @@ report.md, and goes on where an interrupted run stopped.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.quick, "quick", false, "fewer replicates: the whole ladder in under a minute")
 	flags.StringSliceVar(&f.only, "only", nil, "only these rungs or studies, `ID`s such as 2 or 4.screening")
-	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes for rung 7, a CSV `FILE`, repeatable")
+	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes for rung 7, a `FILE` of CSV, .jsonl or .parquet, repeatable")
 	flags.Var(&textFlag{&f.live, "live", "a directory", &f.faults}, "live", "a rollout run `DIR` for rung 8, which cannot be read yet")
 	f.register(flags)
 	return cmd

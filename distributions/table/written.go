@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -166,38 +167,57 @@ func plain(v json.RawMessage) string {
 	return string(v)
 }
 
-// A parquetRow is a row as Parquet holds it. Columns that a table does not have
-// are null throughout.
+// A parquetRow is a row as Parquet holds it, with what every table may have.
+// Columns that a table does not have are null throughout.
 type parquetRow struct {
-	PromptID  string    `parquet:"prompt_id"`
-	N         int64     `parquet:"n"`
-	Successes *int64    `parquet:"successes,optional"`
-	Outcomes  *string   `parquet:"outcomes,optional"`
-	Rewards   []float64 `parquet:"rewards,list"`
-	Step      int64     `parquet:"step"`
-	Visit     int64     `parquet:"visit"`
-	Tokens    *float64  `parquet:"tokens,optional"`
-	Truncated *float64  `parquet:"truncated,optional"`
+	PromptID  string   `parquet:"prompt_id"`
+	N         int64    `parquet:"n"`
+	Step      int64    `parquet:"step"`
+	Visit     int64    `parquet:"visit"`
+	Tokens    *float64 `parquet:"tokens,optional"`
+	Truncated *float64 `parquet:"truncated,optional"`
+}
+
+// A countedRow is a row of successes.
+type countedRow struct {
+	parquetRow
+	Successes int64   `parquet:"successes"`
+	Outcomes  *string `parquet:"outcomes,optional"`
+}
+
+// A gradedRow is a row of a graded table.
+type gradedRow struct {
+	parquetRow
+	Rewards []float64 `parquet:"rewards,list"`
 }
 
 func (t *Table) writeParquet(w io.Writer) error {
-	out := parquet.NewGenericWriter[parquetRow](w)
-	columns := t.columns()
-	for _, r := range t.Rows {
-		row := parquetRow{PromptID: r.PromptID, N: int64(r.N), Rewards: r.Rewards, Step: int64(r.Step), Visit: int64(r.Visit)}
-		if successes := int64(r.S); !t.Graded {
-			row.Successes = &successes
+	if t.Graded {
+		return writeRows(w, t, func(row parquetRow, r *Row) gradedRow { return gradedRow{row, r.Rewards} })
+	}
+	outcomes := slices.Contains(t.columns(), columnOutcomes)
+	return writeRows(w, t, func(row parquetRow, r *Row) countedRow {
+		counted := countedRow{row, int64(r.S), nil}
+		if outcomes {
+			counted.Outcomes = &r.Outcomes
 		}
-		if slices.Contains(columns, columnOutcomes) {
-			row.Outcomes = &r.Outcomes
-		}
+		return counted
+	})
+}
+
+// writeRows writes the rows that whole completes.
+func writeRows[R any](w io.Writer, t *Table, whole func(parquetRow, *Row) R) error {
+	out := parquet.NewGenericWriter[R](w)
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		row := parquetRow{PromptID: r.PromptID, N: int64(r.N), Step: int64(r.Step), Visit: int64(r.Visit)}
 		if t.HasTokens {
 			row.Tokens = &r.Tokens
 		}
 		if t.HasTruncated {
 			row.Truncated = &r.Truncated
 		}
-		if _, err := out.Write([]parquetRow{row}); err != nil {
+		if _, err := out.Write([]R{whole(row, r)}); err != nil {
 			return err
 		}
 	}
@@ -216,7 +236,7 @@ type parquetRows struct {
 	first   map[string]any // held back for the record after the header
 }
 
-func newParquetRows(r io.Reader) (rows rows, err error) {
+func newParquetRows(r io.Reader) (rows, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxParquet+1))
 	if err != nil {
 		return nil, err
@@ -224,27 +244,49 @@ func newParquetRows(r io.Reader) (rows rows, err error) {
 	if len(content) > maxParquet {
 		return nil, fmt.Errorf("longer than %d bytes", maxParquet)
 	}
-	defer malformed(&err)
-	file, err := parquet.OpenFile(bytes.NewReader(content), int64(len(content)))
+	file, err := OpenParquet(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
-		return nil, fmt.Errorf("a malformed Parquet file: %w", err)
-	}
-	if file.NumRows() > int64(len(content)) {
-		return nil, fmt.Errorf("a malformed Parquet file: %d rows in %d bytes", file.NumRows(), len(content))
+		return nil, err
 	}
 	return &parquetRows{in: parquet.NewGenericReader[any](file)}, nil
 }
 
-// malformed turns a panic of the Parquet library, which some malformed files
-// cause, into an error.
-func malformed(err *error) {
+// maxRowsAByte bounds the rows that a Parquet file may claim: rows that repeat
+// take little, but names and answers do not.
+const maxRowsAByte = 16
+
+// OpenParquet opens a Parquet file that nobody has checked. What the file claims
+// of itself is bounded by its size, and a panic of the library, which some
+// malformed files cause, is an error.
+func OpenParquet(r io.ReaderAt, size int64) (file *parquet.File, err error) {
+	defer Malformed(&err)
+	end := make([]byte, 8) // the length of the footer, and a mark
+	if _, err := r.ReadAt(end, size-8); size < 12 || err != nil && err != io.EOF {
+		return nil, errors.New("a malformed Parquet file: it ends too early")
+	}
+	if footer := int64(binary.LittleEndian.Uint32(end)); footer > size-12 {
+		return nil, fmt.Errorf("a malformed Parquet file: a footer of %d bytes in a file of %d", footer, size)
+	}
+	file, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("a malformed Parquet file: %w", err)
+	}
+	if file.NumRows() > maxRowsAByte*size {
+		return nil, fmt.Errorf("a malformed Parquet file: %d rows in %d bytes", file.NumRows(), size)
+	}
+	return file, nil
+}
+
+// Malformed turns a panic of the Parquet library into an error, where it is
+// deferred.
+func Malformed(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("a malformed Parquet file: %v", p)
 	}
 }
 
 func (p *parquetRows) read() (record []string, line int, err error) {
-	defer malformed(&err)
+	defer Malformed(&err)
 	if p.columns == nil {
 		if p.first, err = p.row(); err != nil {
 			return nil, 0, err

@@ -26,20 +26,24 @@ func readCSV(r io.Reader, s sink) error {
 	for i, h := range header {
 		fields[i].key = strings.TrimSpace(h)
 	}
+	var bad error // of the last line that was no record
+	badPlace := 0
 	for {
 		budget.left = maxRecord
 		line, err := in.Read()
-		if err == io.EOF {
+		if bad != nil {
+			if err := s.torn(badPlace, ended(err), bad); err != nil {
+				return err
+			}
+		}
+		if ended(err) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		place, _ := in.FieldPos(0)
-		if len(line) != len(header) {
-			if err := s.torn(place, false, fmt.Errorf("%d fields, want %d as in the header", len(line), len(header))); err != nil {
-				return err
-			}
+		if bad, badPlace = fit(len(line), len(header)), place; bad != nil {
 			continue
 		}
 		for i, text := range line {
@@ -49,6 +53,18 @@ func readCSV(r io.Reader, s sink) error {
 			return err
 		}
 	}
+}
+
+// fit checks the number of fields of a line; too few may be those of one that
+// was not written to its end.
+func fit(fields, want int) error {
+	switch {
+	case fields < want:
+		return fmt.Errorf("%d fields, want %d as in the header: it %w", fields, want, errTorn)
+	case fields > want:
+		return fmt.Errorf("%d fields, want %d as in the header", fields, want)
+	}
+	return nil
 }
 
 // csvValue returns what a field of a CSV file says.

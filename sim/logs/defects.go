@@ -144,6 +144,22 @@ var defects = []Defect{
 		found:   func(e *evidence) []any { return when(e.misaligned > 0, e.misaligned, e.o.GroupSize) },
 	},
 	{
+		ID: "half-named", Report: "own", Action: Refuse,
+		Wording: "some rollouts have a name of their prompt (%s) and others have not: one prompt would have two names",
+		Hint:    "--group text names all of them by the prompt's text",
+		found: func(e *evidence) []any {
+			return when(e.byText && e.keyed != "", e.keyed)
+		},
+	},
+	{
+		ID: "no-names", Report: "4, verl pull 6101", Action: Refuse,
+		Wording: "--group id: the log names neither prompts nor groups",
+		Hint:    "--group text finds the groups by the prompt",
+		found: func(e *evidence) []any {
+			return when(e.o.Group == GroupID && e.byText && !e.parted)
+		},
+	},
+	{
 		ID: "no-name", Report: "own", Action: Refuse,
 		Wording: "%d rollouts have nothing that names their prompt",
 		Hint:    "--group text or --group position may find the groups",

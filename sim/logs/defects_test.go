@@ -115,6 +115,8 @@ var defectCases = map[string]struct {
 	"single-rollouts": {primeRows("1 a 1", "2 a 0", "3 b 1"), "3 of 3 groups by id: info.prime_rl.env_name, example_id have one rollout, and the prompts of 2 of them repeat", primeRows("1 a 1", "2 b 0", "3 c 1")},
 	"several-prompts": {primeRows("1 a 1", "1 b 0"), "1 rollouts have another prompt", primeRows("1 a 1", "2 b 0")},
 	"misaligned":      {nemoRows("ab 1", "cb 0", "cd 1", "ce 0"), "1 pairs of neighbouring groups of 2", nemoRows("ab 1", "ac 0", "cd 1", "ce 0")},
+	"half-named":      {primeRows("1 a 1", "null a 0"), "some rollouts have a name of their prompt (info.prime_rl.env_name, example_id)", primeRows("1 a 1", "2 b 0")},
+	"no-names":        {rows("a 1 a 0").with(Options{Group: GroupID}), "names neither prompts nor groups", primeRows("1 a 1").with(Options{Group: GroupID})},
 	"no-name":         {file(`{"task_id": null, "passed": true}`), "1 rollouts have nothing that names", file(`{"task_id": "a", "passed": true}`)},
 	"mixed-ranges": {
 		smallLog{map[string]string{"1.jsonl": rows("a 1 a 0").files["1.jsonl"], "2.jsonl": rows("a 1 a -1").files["1.jsonl"]}, Options{}},
@@ -305,6 +307,21 @@ func TestShardsAreOneStream(t *testing.T) {
 	}
 }
 
+// TestTornCSV: a last line with too few fields was being written, one before is
+// damage.
+func TestTornCSV(t *testing.T) {
+	csv := func(content string) smallLog { return smallLog{files: map[string]string{"t.csv": content}} }
+	findings, tab, err := csv("prompt,reward,step\na,1,1\na,0").run(t)
+	if err != nil || find(findings, "torn-tail") == nil || len(tab.Rows) != 1 || tab.Rows[0].Outcomes != "1" {
+		t.Errorf("torn: %+v, %+v, %v", findings, tab, err)
+	}
+	for _, content := range []string{"prompt,reward,step\na,1,1\na,0\na,1,1\n", "prompt,reward,step\na,1,1\na,0,1,1\n"} {
+		if findings, _, _ := csv(content).run(t); find(findings, "bad-record") == nil {
+			t.Errorf("%q: %+v, want it refused", content, findings)
+		}
+	}
+}
+
 // TestGraded: rewards that no rule reads keep their values.
 func TestGraded(t *testing.T) {
 	_, tab, err := rows("a 0.25 a 1 b -2 b null").run(t)
@@ -313,6 +330,21 @@ func TestGraded(t *testing.T) {
 	}
 	if !tab.Graded || len(tab.Rows) != 2 || !slices.Equal(tab.Rows[0].Rewards, []float64{0.25, 1}) || !slices.Equal(tab.Rows[1].Rewards, []float64{-2}) || tab.Rows[0].S != 0 {
 		t.Errorf("%+v", tab)
+	}
+	dir := t.TempDir()
+	for _, extension := range table.Extensions() {
+		path := filepath.Join(dir, "graded"+extension)
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(tab.WriteAs(f, path), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		counted, _, err := Import(context.Background(), Options{Paths: []string{path}, Success: Rule{">", 0.5}})
+		if err != nil || len(counted.Rows) != 2 || counted.Rows[0].Outcomes != "01" || counted.Rows[1].Outcomes != "0" || counted.Rows[0].PromptID != tab.Rows[0].PromptID {
+			t.Errorf("%s: %+v, %v", extension, counted, err)
+		}
 	}
 	_, tab, err = rows("a 0.25 a 1 b -2 b null").with(Options{Success: Rule{">=", 0.25}}).run(t)
 	if err != nil || tab.Graded || tab.Rows[0].Outcomes != "11" || tab.Rows[1].Outcomes != "0" || tab.Rows[0].Rewards != nil {

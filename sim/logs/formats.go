@@ -144,13 +144,33 @@ var formats = []format{
 	},
 	{name: tableFormat, keys: []string{"prompt_id", "n", "successes"}, basis: "our own"},
 	{
+		name: tableFormat, keys: []string{"prompt_id", "n", "rewards"}, basis: "our own",
+		expand: gradedRow, id: []string{"prompt_id"}, part: "visit", step: "step", reward: []string{"rewards"},
+	},
+	{
 		name: "rows", keys: []string{"prompt", "reward"}, basis: "our own",
 		text: "prompt", step: "step", reward: []string{"reward"},
 	},
 }
 
-// tableFormat is the name of canonical tables, which are read as they are.
+// tableFormat is the name of canonical tables.
 const tableFormat = "table"
+
+// ready reports whether the log is a table with successes, which is read as it
+// is.
+func (f *format) ready() bool { return f.name == tableFormat && f.reward == nil }
+
+// gradedRow yields the rewards of a graded table's row, a list or in text.
+func gradedRow(r record, yield func(record) error) error {
+	for i, f := range r {
+		if text, ok := f.value.text(); ok && f.key == "rewards" {
+			r[i].value = value("[" + strings.Join(strings.Fields(text), ",") + "]")
+		} else if f.key == "rewards" && !f.value.is('[') {
+			r[i].value = "[" + f.value + "]"
+		}
+	}
+	return list("rewards")(r, yield)
+}
 
 // Formats returns the names that From takes, each once.
 func Formats() []string {

@@ -139,7 +139,7 @@ func (im *importer) recognise(r record) error {
 		return &otherFormat{f}
 	}
 	im.format, im.opened, im.stream = f, true, im.streamOf(im.file.path)
-	if f.refuse != "" || f.name == tableFormat {
+	if f.refuse != "" || f.ready() {
 		return errStop
 	}
 	im.files++
@@ -237,11 +237,8 @@ func (im *importer) measure(r record, s *sample) {
 		if path == im.o.Reward {
 			continue
 		}
-		if x, kind := r.get(path).number(); kind == isNumber || kind == isText {
-			s.right = 0
-			if x > 0 {
-				s.right = 1
-			}
+		if x, _ := r.get(path).number(); x == 0 || x == 1 { // anything between judges in parts
+			s.right = int32(x)
 			im.judge = path
 		}
 	}

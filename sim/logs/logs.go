@@ -101,7 +101,7 @@ func Import(ctx context.Context, o Options) (*table.Table, *Report, error) {
 		return nil, nil, fmt.Errorf("none of %d files is a log: %s", len(files), short(im.skipped))
 	case im.format.refuse != "":
 		return nil, nil, &Refusal{[]Finding{{ID: "no-rewards", Action: Refuse, Text: fmt.Sprintf("a log of %s: %s", im.format.name, im.format.refuse)}}}
-	case im.format.name == tableFormat:
+	case im.format.ready():
 		return im.tables(files)
 	}
 	return im.result()
@@ -268,6 +268,9 @@ func (im *importer) rowsOf(rule Rule) *table.Table {
 
 // tables joins canonical tables into one.
 func (im *importer) tables(files []logFile) (*table.Table, *Report, error) {
+	if im.o.Reward != "" || im.o.Success != (Rule{}) || im.o.Group == GroupText || im.o.Group == GroupPosition {
+		return nil, nil, fmt.Errorf("%s is a table with prompts and successes: there is no reward, success or group left to choose", files[0].path)
+	}
 	all := &table.Table{Name: strings.Join(im.o.Paths, " "), HasTokens: true, HasTruncated: true}
 	rule := Rule{"==", 1}
 	r := &Report{

@@ -9,26 +9,16 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"vigorlab/distributions/table"
 )
 
-// maxRowsAByte bounds the rows that a file may claim: rows that repeat take
-// little, but the answers of a log do not.
-const maxRowsAByte = 16
-
-// readParquet hands the rows of a Parquet file to s. A malformed file is an
-// error: the library panics on some.
+// readParquet hands the rows of a Parquet file to s.
 func readParquet(r io.ReaderAt, size int64, s sink) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("a malformed Parquet file: %v", p)
-		}
-	}()
-	file, err := parquet.OpenFile(r, size, parquet.SkipBloomFilters(true))
+	defer table.Malformed(&err)
+	file, err := table.OpenParquet(r, size)
 	if err != nil {
-		return fmt.Errorf("a malformed Parquet file: %w", err)
-	}
-	if file.NumRows() > maxRowsAByte*size {
-		return fmt.Errorf("a malformed Parquet file: %d rows in %d bytes", file.NumRows(), size)
+		return err
 	}
 	rows := parquet.NewGenericReader[any](file)
 	defer rows.Close() // only read

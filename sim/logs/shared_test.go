@@ -175,3 +175,50 @@ func TestSharedLogs(t *testing.T) {
 		}
 	}
 }
+
+// TestLengths: mean tokens and the share that was truncated, where every rollout
+// of the log has them.
+func TestLengths(t *testing.T) {
+	for _, c := range []struct {
+		lines     []string
+		tokens    []float64 // a prompt; nil where the table has none
+		truncated []float64
+	}{
+		{[]string{
+			`{"prompt": "a", "response": "x", "reward": 1, "response_length": 2.0}`, `{"prompt": "b", "response": "x", "reward": 1, "response_length": 7}`,
+			`{"prompt": "a", "response": "x", "reward": 0, "response_length": 4}`,
+		}, []float64{3, 7}, nil},
+		{[]string{
+			`{"prompt": "a", "response": "x", "reward": 1, "response_length": 2.0}`, `{"prompt": "a", "response": "x", "reward": 0, "response_length": null}`,
+		}, nil, nil},
+		{[]string{
+			`{"step": 1, "sample_idx": 0, "prompt_idx": 0, "prompt_tokens": [5], "response_tokens": [9, 9, 9], "reward": 10, "finish_reason": "length"}`,
+			`{"step": 1, "sample_idx": 1, "prompt_idx": 0, "prompt_tokens": [5], "response_tokens": [9, 9], "reward": 0, "finish_reason": "stop"}`,
+		}, []float64{2.5}, []float64{0.5}},
+		{[]string{
+			`{"example_id": 1, "reward": 1, "is_truncated": false}`, `{"example_id": 1, "reward": 0, "is_truncated": true}`,
+			`{"example_id": 2, "reward": 0, "is_truncated": true}`, `{"example_id": 1, "reward": null, "is_truncated": true}`,
+		}, nil, []float64{0.5, 1}},
+	} {
+		path := filepath.Join(t.TempDir(), "step_1.jsonl")
+		if err := os.WriteFile(path, []byte(strings.Join(c.lines, "\n")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		tab, _, err := logs.Import(context.Background(), logs.Options{Paths: []string{path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tokens, truncated []float64
+		for _, r := range tab.Rows {
+			if tab.HasTokens {
+				tokens = append(tokens, r.Tokens)
+			}
+			if tab.HasTruncated {
+				truncated = append(truncated, r.Truncated)
+			}
+		}
+		if !slices.Equal(tokens, c.tokens) || !slices.Equal(truncated, c.truncated) {
+			t.Errorf("%q: tokens %v, truncated %v, want %v, %v", c.lines, tokens, truncated, c.tokens, c.truncated)
+		}
+	}
+}
