@@ -14,8 +14,8 @@ const maxRecord = 1 << 26
 
 // A sink takes the records of a file. An error ends the reading.
 type sink interface {
-	// record takes one record, valid only during the call; place says where it
-	// stands: "line 3".
+	// record takes one record, valid only during the call; place is its line, or
+	// its number where records spread over lines.
 	record(r record, place int) error
 	// torn takes a record that cannot be read. last reports that nothing
 	// follows it.
