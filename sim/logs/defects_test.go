@@ -352,6 +352,37 @@ func TestGraded(t *testing.T) {
 	}
 }
 
+// TestOneStreamAlone: a run that is resumed supersedes nothing of another one.
+func TestOneStreamAlone(t *testing.T) {
+	l := smallLog{files: map[string]string{
+		"a/1.jsonl": rows("a 1", "a 1").files["1.jsonl"], "b/1.jsonl": rows("b 1", "b 1").files["1.jsonl"] + rows("b 0", "b 0").files["1.jsonl"],
+	}}
+	_, tab, err := l.run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, r := range tab.Rows {
+		got += r.Outcomes
+	}
+	if len(tab.Rows) != 4 || strings.Count(got, "1") != 2 {
+		t.Errorf("rows %+v, want the successes of a and the later failures of b", tab.Rows)
+	}
+}
+
+// TestConstant: the spread decides, also where the mean is that of the first.
+func TestConstant(t *testing.T) {
+	for _, c := range []struct {
+		rewards []float64
+		want    bool
+	}{{[]float64{0.5, 0, 1}, false}, {[]float64{0.35, float64(float32(0.35))}, true}, {[]float64{-1}, true}, {[]float64{0, 0, 1}, false}} {
+		g := group{reward: c.rewards}
+		if got := g.constant(); got != c.want {
+			t.Errorf("%v: constant %v, want %v", c.rewards, got, c.want)
+		}
+	}
+}
+
 // TestSplit: by hand, groups (0, 1), (1, 1) and (1) of which the last is too
 // small: mean 3/4, within (1/4+1/4)/4, between 2((1/2-3/4)^2+(1-3/4)^2)/4.
 func TestSplit(t *testing.T) {
