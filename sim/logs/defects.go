@@ -290,6 +290,14 @@ var defects = []Defect{
 		},
 	},
 	{
+		ID: "repeated-records", Report: "tables, LiveCodeBench", Action: Warn,
+		Wording: "%d groups by %s have a name that another group of their step has, too: they stand in the table as visits of one prompt, which they are not if each is another test of it",
+		found: func(e *evidence) []any {
+			n := e.namesakes()
+			return when(n > 0 && e.parted, n, e.grouping())
+		},
+	},
+	{
 		ID: "ragged", Report: "12, prime-rl issue 2585, AReaL issue 1559", Action: Warn,
 		Wording: "groups have different sizes (%s): each keeps its own n",
 		found:   func(e *evidence) []any { return when(len(e.sizes) > 1, e.histogram(8)) },

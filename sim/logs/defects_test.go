@@ -144,7 +144,11 @@ var defectCases = map[string]struct {
 		"2 rollouts were logged twice and count once",
 		smallLog{map[string]string{"1.jsonl": rows("a 1 a 0").files["1.jsonl"], "x/1.jsonl": rows("a 0 a 1").files["1.jsonl"]}, Options{}},
 	},
-	"merged-prompts":  {rows("a 1 a 0 b 1 b 0 c 1 c 0 c 1 c 1"), "1 groups by text: prompt have 2 times the usual 2", rows("a 1 a 0 b 1 b 0 c 1 c 0 c 1")},
+	"merged-prompts": {rows("a 1 a 0 b 1 b 0 c 1 c 0 c 1 c 1"), "1 groups by text: prompt have 2 times the usual 2", rows("a 1 a 0 b 1 b 0 c 1 c 0 c 1")},
+	"repeated-records": {
+		file(`[{"question_id": "q", "graded_list": [true, false]}, {"question_id": "q", "graded_list": [true]}, {"question_id": "r", "graded_list": [false]}]`), "2 groups by id: question_id",
+		file(`[{"question_id": "q", "graded_list": [true, false]}, {"question_id": "s", "graded_list": [true]}]`),
+	},
 	"ragged":          {rows("a 1 a 0 b 1"), "different sizes (1 of 1, 1 of 2)", rows("a 1 a 0 b 1 b 0")},
 	"single-sizes":    {rows("a 1 b 0"), "every group has one rollout", rows("a 1 a 0")},
 	"constant-groups": {rows("a 1 a 1 b 0 b 0"), "(variance 0.25) and not at all within any of 2 groups", rows("a 1 a 1 b 0 b 1")},
@@ -349,6 +353,40 @@ func TestGraded(t *testing.T) {
 	_, tab, err = rows("a 0.25 a 1 b -2 b null").with(Options{Success: Rule{">=", 0.25}}).run(t)
 	if err != nil || tab.Graded || tab.Rows[0].Outcomes != "11" || tab.Rows[1].Outcomes != "0" || tab.Rows[0].Rewards != nil {
 		t.Errorf("%+v, %v", tab, err)
+	}
+}
+
+// TestParts: what the log tells apart within a step stays apart, unless text
+// alone shall count.
+func TestParts(t *testing.T) {
+	verl := file(strings.Join([]string{
+		`{"input": "a", "output": "x", "score": 1, "step": 1, "uid": "u"}`, `{"input": "a", "output": "x", "score": 0, "step": 1, "uid": "v"}`,
+		`{"input": "a", "output": "x", "score": 1, "step": 1, "uid": "u"}`, `{"input": "a", "output": "x", "score": 1, "step": 1, "uid": "v"}`,
+		`{"input": "a", "output": "x", "score": 0, "step": 2, "uid": "w"}`, `{"input": "a", "output": "x", "score": 0, "step": 2, "uid": "w"}`,
+	}, "\n"))
+	lists := file(`[{"question_id": "q", "graded_list": [true, false]}, {"question_id": "q", "graded_list": [true, true]}]`)
+	dump := smallLog{files: map[string]string{"3/q.txt": "idx: 1 / 2, seqlen: 3, reward is 1.0.\nidx: 2 / 2, seqlen: 3, reward is 0.0.\nidx: 1 / 2, seqlen: 3, reward is 0.0.\nidx: 7 / 9, seqlen: 3, reward is 1.0.\n"}}
+	for _, c := range []struct {
+		log  smallLog
+		want string
+	}{
+		{verl, "1/0:11 1/1:01 2/2:00"},
+		{verl.with(Options{Group: GroupText}), "1/0:1011 2/1:00"},
+		{lists, "0/0:10 0/1:11"},
+		{dump, "3/0:10 3/1:0"},
+	} {
+		_, tab, err := c.log.run(t)
+		if err != nil {
+			t.Errorf("%v: %v", c.log, err)
+			continue
+		}
+		var got []string
+		for _, r := range tab.Rows {
+			got = append(got, fmt.Sprintf("%d/%d:%s", r.Step, r.Visit, r.Outcomes))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v: %q, want %s", c.log, got, c.want)
+		}
 	}
 }
 

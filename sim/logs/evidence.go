@@ -225,6 +225,22 @@ func (e *evidence) repeated() (single, repeated int) {
 	return single, repeated
 }
 
+// namesakes counts the groups of prompts that have several in one step.
+func (e *evidence) namesakes() int {
+	type place struct{ prompt, step int32 }
+	seen := map[place]int{}
+	for _, g := range e.groups {
+		seen[place{g.prompt, g.step}]++
+	}
+	n := 0
+	for _, count := range seen {
+		if count > 1 {
+			n += count
+		}
+	}
+	return n
+}
+
 // partial returns the columns that some records have and others have not.
 func (e *evidence) partial() []string {
 	var partial []string

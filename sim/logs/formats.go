@@ -47,6 +47,9 @@ var (
 	version    = regexp.MustCompile(`(?:^|/)(\d+)/[^/]*$`)
 )
 
+// eachRecord is the part of a format whose records are whole groups.
+const eachRecord = "record"
+
 const (
 	readSource  = "the writer's source was read"
 	readReaders = "readers of the format were read, not its writer"
@@ -124,15 +127,15 @@ var formats = []format{
 	},
 	{
 		name: "eval-list", keys: []string{"question_id", "graded_list"}, basis: readSource,
-		expand: list("graded_list"), id: []string{"question_id"}, part: "#", reward: []string{"graded_list"},
+		expand: list("graded_list"), id: []string{"question_id"}, part: eachRecord, reward: []string{"graded_list"},
 	},
 	{
 		name: "eval-list", keys: []string{"raw_scored_generations"}, basis: readSource,
-		expand: scoredGenerations, id: []string{"key"}, part: "#", reward: []string{"scored"},
+		expand: scoredGenerations, id: []string{"key"}, part: eachRecord, reward: []string{"scored"},
 	},
 	{
 		name: "eval-list", keys: []string{"idx", "question", "score"}, basis: readSource,
-		expand: list("score"), id: []string{"idx"}, text: "question", part: "#", reward: []string{"score"},
+		expand: list("score"), id: []string{"idx"}, text: "question", part: eachRecord, reward: []string{"score"},
 	},
 	{
 		name: "eval-list", keys: []string{"task_id", "passed"}, basis: readSource,

@@ -284,11 +284,21 @@ func (im *importer) named(r record, s *sample) error {
 		s.name = appendName(s.name, s.text)
 		im.byText = true
 	}
-	if v := r.get(f.part); f.part != "" && im.o.Group != GroupText && !v.null() {
-		s.part = digest(string(v))
-		im.parted = true
-	}
+	im.apart(r, s)
 	return nil
+}
+
+// apart tells the groups of one prompt within a step apart.
+func (im *importer) apart(r record, s *sample) {
+	path := im.format.part
+	if path == "" || im.o.Group == GroupText {
+		return
+	}
+	if path == eachRecord {
+		s.part, im.parted = uint64(im.recorded), true
+	} else if v := r.get(path); !v.null() {
+		s.part, im.parted = digest(string(v)), true
+	}
 }
 
 // digestOf returns the digest of a prompt's text, 0 where it has none. Digests
