@@ -193,12 +193,15 @@ func (im *importer) result() (*table.Table, *Report, error) {
 	if rule == (Rule{}) {
 		rule, _ = im.support.rule()
 	}
+	report := im.report(findings, rule)
+	im.tally.forget()
 	t := im.rowsOf(rule)
-	return t, im.report(findings, rule, t), nil
+	report.fill(t)
+	return t, report, nil
 }
 
 // report says what was done.
-func (im *importer) report(findings []Finding, rule Rule, t *table.Table) *Report {
+func (im *importer) report(findings []Finding, rule Rule) *Report {
 	e := im.evidence
 	r := &Report{
 		From: e.format.name, Why: "records have the keys " + strings.Join(e.format.keys, ", "), Basis: e.format.basis,
@@ -208,7 +211,6 @@ func (im *importer) report(findings []Finding, rule Rule, t *table.Table) *Repor
 		Support: []Level{}, Warnings: []string{}, Notes: []string{}, Findings: findings,
 	}
 	r.Within, r.Between, _ = e.split()
-	r.fill(t)
 	for i, x := range e.support.values {
 		r.Support = append(r.Support, Level{x, e.support.counts[i]})
 	}
@@ -235,9 +237,11 @@ func (r *Report) fill(t *table.Table) {
 	}
 }
 
-// rowsOf turns groups into the rows of a table.
+// rowsOf turns groups into the rows of a table, and gives their memory back on
+// the way.
 func (im *importer) rowsOf(rule Rule) *table.Table {
 	t := &table.Table{Name: strings.Join(im.o.Paths, " "), Graded: rule == Rule{}, HasTokens: true, HasTruncated: true}
+	t.Rows = make([]table.Row, 0, len(im.groups))
 	visits := make([]int, len(im.tally.names))
 	for _, g := range im.groups {
 		row := table.Row{PromptID: im.tally.names[g.prompt], Step: int(g.step), Visit: visits[g.prompt], N: len(g.reward)}
@@ -254,11 +258,12 @@ func (im *importer) rowsOf(rule Rule) *table.Table {
 				}
 			}
 			row.Outcomes = string(outcomes)
+			g.reward = nil
 		}
-		if t.HasTokens = t.HasTokens && int(g.measured) == len(g.reward); t.HasTokens {
+		if t.HasTokens = t.HasTokens && int(g.measured) == row.N; t.HasTokens {
 			row.Tokens = g.tokens / float64(g.measured)
 		}
-		if t.HasTruncated = t.HasTruncated && int(g.ended) == len(g.reward); t.HasTruncated {
+		if t.HasTruncated = t.HasTruncated && int(g.ended) == row.N; t.HasTruncated {
 			row.Truncated = float64(g.cut) / float64(g.ended)
 		}
 		t.Rows = append(t.Rows, row)

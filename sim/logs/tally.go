@@ -116,6 +116,9 @@ func (t *tally) supersede(stream, step int32) {
 	}
 }
 
+// forget gives up what finds groups, once nothing more is added.
+func (t *tally) forget() { t.live, t.prompt, t.groups = nil, nil, nil }
+
 // kept returns the groups that count, by step, then in order of appearance.
 func (t *tally) kept() []*group {
 	kept := slices.DeleteFunc(slices.Clone(t.groups), func(g *group) bool { return g.superseded })
