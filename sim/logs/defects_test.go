@@ -1,6 +1,8 @@
 package logs
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -387,6 +389,48 @@ func TestParts(t *testing.T) {
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%v: %q, want %s", c.log, got, c.want)
 		}
+	}
+}
+
+// TestPackedBesidePlain: a log that was packed and not removed counts once.
+func TestPackedBesidePlain(t *testing.T) {
+	content := rows("a 1 a 0").files["1.jsonl"]
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(content)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	findings, tab, err := smallLog{files: map[string]string{"1.jsonl": content, "1.jsonl.gz": packed.String()}}.run(t)
+	if err != nil || len(tab.Rows) != 1 || tab.Rows[0].N != 2 || find(findings, "skipped-files") == nil {
+		t.Errorf("%+v, %+v, %v, want one group of 2", tab, findings, err)
+	}
+	cut := packed.String()[:packed.Len()-9] // killed while it was packed
+	findings, tab, err = smallLog{files: map[string]string{"1.jsonl.gz": cut}}.run(t)
+	if err != nil || len(tab.Rows) != 1 || find(findings, "torn-tail") == nil {
+		t.Errorf("cut: %+v, %+v, %v, want what can be read, and a warning", tab, findings, err)
+	}
+}
+
+// TestPosition: places in a step count every rollout, also those without a
+// reward, and begin anew with a step.
+func TestPosition(t *testing.T) {
+	_, tab, err := rows("a 1 a null b 0 b 1 c 1", "a 0 a 1").with(Options{Group: GroupPosition, GroupSize: 2}).run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, r := range tab.Rows {
+		got += r.PromptID + ":" + r.Outcomes + " "
+	}
+	if want := "step1/0:1 step1/1:01 step1/2:1 step2/0:01 "; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	findings, _, _ := rows("a 1 b 1 b 0 c 1").with(Options{Group: GroupPosition, GroupSize: 2}).run(t)
+	if find(findings, "several-prompts") == nil {
+		t.Errorf("%+v, want several-prompts", findings)
 	}
 }
 

@@ -55,7 +55,6 @@ type evidence struct {
 	unnamed    int
 	misaligned int
 	duplicated int
-	stepped    bool
 	stepless   bool
 	attempts   int
 

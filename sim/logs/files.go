@@ -23,14 +23,17 @@ type logFile struct {
 	size  int64
 	named bool   // given itself, not found in a folder or by a pattern
 	twin  string // of its bytes, "" where no other file has its size
+	plain bool   // the file stands unpacked beside it
+}
+
+// unpacked returns the path of a file without the extension of a compression.
+func (f logFile) unpacked() string {
+	return strings.TrimSuffix(strings.TrimSuffix(f.path, ".gz"), ".zst")
 }
 
 // name returns the name of a file without its extensions.
 func (f logFile) name() string {
-	name := filepath.Base(f.path)
-	for _, packed := range []string{".gz", ".zst"} {
-		name = strings.TrimSuffix(name, packed)
-	}
+	name := filepath.Base(f.unpacked())
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
@@ -51,6 +54,13 @@ func expand(paths []string) ([]logFile, error) {
 	}
 	slices.SortStableFunc(files, func(a, b logFile) int { return natural(a.path, b.path) })
 	files = slices.CompactFunc(files, func(a, b logFile) bool { return filepath.Clean(a.path) == filepath.Clean(b.path) })
+	stands := map[string]bool{}
+	for _, f := range files {
+		stands[f.path] = true
+	}
+	for i, f := range files {
+		files[i].plain = f.unpacked() != f.path && stands[f.unpacked()]
+	}
 	return files, twins(files)
 }
 

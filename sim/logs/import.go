@@ -53,10 +53,13 @@ type importer struct {
 	twice   bool    // the file is the copy of another one
 	seen    support // rewards of the file
 	place   int
-	records int // of the file
-	rank    int // of the next rollout in its step, where its record does not say
-	rankOf  int // that step
-	sample  sample
+	records int   // of the file
+	rank    int   // how many rollouts of the step there were in the file
+	rankOf  int32 // that step
+
+	pathStep    int32 // the step that the file's path says
+	pathStepped bool  // it says one
+	sample      sample
 
 	quickly maphash.Seed
 	digests map[uint64]uint64 // of prompts, by the quick hash of their JSON text
@@ -139,6 +142,7 @@ func (im *importer) recognise(r record) error {
 		return &otherFormat{f}
 	}
 	im.format, im.opened, im.stream = f, true, im.streamOf(im.file.path)
+	im.pathStep, im.pathStepped = stepOf(f.stepIn, im.file.path)
 	if f.refuse != "" || f.ready() {
 		return errStop
 	}
@@ -151,8 +155,8 @@ func (im *importer) recognise(r record) error {
 		own := im.file.twin + filepath.Base(im.file.path)
 		if f.stepIn == nil && !f.fileName {
 			own = im.file.twin
-		} else if step, ok := stepOf(f.stepIn, im.file.path); ok {
-			own += strconv.Itoa(step)
+		} else {
+			own += strconv.Itoa(int(im.pathStep))
 		}
 		first, twice := im.twins[own]
 		if im.twice = twice; twice {
@@ -164,7 +168,7 @@ func (im *importer) recognise(r record) error {
 }
 
 // stepOf reads the step from a path.
-func stepOf(in *regexp.Regexp, path string) (int, bool) {
+func stepOf(in *regexp.Regexp, path string) (int32, bool) {
 	if in == nil {
 		return 0, false
 	}
@@ -173,7 +177,10 @@ func stepOf(in *regexp.Regexp, path string) (int, bool) {
 		return 0, false
 	}
 	step, err := strconv.Atoi(m[1])
-	return step, err == nil && step <= maxStep
+	if err != nil || step > maxStep {
+		return 0, false
+	}
+	return int32(step), true
 }
 
 // maxStep bounds steps as tables do.
@@ -189,15 +196,17 @@ func (im *importer) rollout(r record) error {
 	if r.key(unscored) != "" {
 		im.unscored++
 	}
+	s := &im.sample
+	*s = sample{name: s.name[:0], right: -1, cut: -1}
+	if err := im.where(r, s); err != nil {
+		return err
+	}
+	im.rank++ // also where there is no reward: later rollouts keep their place
 	reward, ok := im.reward(r)
 	if !ok {
 		return nil
 	}
-	s := &im.sample
-	*s = sample{name: s.name[:0], reward: reward, right: -1, cut: -1}
-	if err := im.where(r, s); err != nil {
-		return err
-	}
+	s.reward = reward
 	im.measure(r, s)
 	if err := im.named(r, s); err != nil {
 		return err
@@ -209,24 +218,24 @@ func (im *importer) rollout(r record) error {
 	return nil
 }
 
-// where reads the step of a rollout: its record's, or the path's.
+// where reads the step of a rollout, its record's or the path's. With a step,
+// ranks begin anew.
 func (im *importer) where(r record, s *sample) error {
 	v := value("")
 	if im.format.step != "" {
 		v = r.get(im.format.step)
 	}
-	if v.null() {
-		step, ok := stepOf(im.format.stepIn, im.file.path)
-		s.step = int32(step)
-		im.stepless = im.stepless || !ok && (im.format.step != "" || im.format.stepIn != nil)
-		return nil
-	}
-	x, kind := v.number()
-	if (kind != isNumber && kind != isText) || x != math.Trunc(x) || !(x >= 0 && x <= maxStep) {
+	if x, kind := v.number(); v.null() {
+		s.step = im.pathStep
+		im.stepless = im.stepless || !im.pathStepped && (im.format.step != "" || im.format.stepIn != nil)
+	} else if (kind != isNumber && kind != isText) || x != math.Trunc(x) || !(x >= 0 && x <= maxStep) {
 		return fmt.Errorf("record %d: %s = %.40s, want a whole number in [0, %d]", im.place, im.format.step, v, maxStep)
+	} else {
+		s.step = int32(x)
 	}
-	s.step = int32(x)
-	im.stepped = true
+	if s.step != im.rankOf {
+		im.rank, im.rankOf = 0, s.step
+	}
 	return nil
 }
 
@@ -341,10 +350,7 @@ func (im *importer) byID(r record, s *sample) bool {
 // byPosition finds the group from the rollout's place in its step, and checks
 // that the texts of the group agree.
 func (im *importer) byPosition(r record, s *sample, text string) error {
-	if im.records == 1 && im.rank == 0 || int(s.step) != im.rankOf {
-		im.rank, im.rankOf = 0, int(s.step)
-	}
-	rank := im.rank
+	rank := im.rank - 1
 	if im.format.order != "" {
 		x, kind := r.get(im.format.order).number()
 		if kind != isNumber || x != math.Trunc(x) || !(x >= 0 && x <= maxStep) {
@@ -352,7 +358,6 @@ func (im *importer) byPosition(r record, s *sample, text string) error {
 		}
 		rank = int(x)
 	}
-	im.rank = rank + 1
 	place := rank / im.o.GroupSize
 	s.name = appendPlace(s.name, int(s.step), place)
 	if !im.format.joined {

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -122,6 +123,9 @@ func (o Options) check() error {
 	if (o.Group == GroupPosition) != (o.GroupSize >= 1) {
 		errs = append(errs, fmt.Errorf("group-size = %d with group = %s, want a whole number >= 1 with group = %s and none otherwise", o.GroupSize, o.Group, GroupPosition))
 	}
+	if o.Group == GroupPosition && o.Lenient {
+		errs = append(errs, errors.New("lenient with group = position: a record that is left out would shift all groups after it"))
+	}
 	return errors.Join(errs...)
 }
 
@@ -133,6 +137,10 @@ func (im *importer) open(f logFile) error {
 		if im.o.Progress != nil {
 			im.o.Progress(min(im.done, im.total), im.total)
 		}
+	}
+	if f.plain {
+		seen(int(f.size))
+		return im.skip("packed, and "+filepath.Base(f.unpacked())+" stands beside it", false)
 	}
 	err := f.read(im, seen)
 	im.close(&im.seen, f.path)
