@@ -114,7 +114,7 @@ var defectCases = map[string]struct {
 		verlRows("a 0 true", "a 1 false"), "score and acc disagree: an answer that is right has reward 0, one that is wrong 1",
 		verlRows("a 1 true", "a 0.1 false", "a 0.1 true", "a 0 false"),
 	},
-	"single-rollouts": {primeRows("1 a 1", "2 a 0", "3 b 1"), "3 of 3 groups by id: info.prime_rl.env_name, example_id have one rollout, and the prompts of 2 of them repeat", primeRows("1 a 1", "2 b 0", "3 c 1")},
+	"single-rollouts": {primeRows("1 a 1", "2 a 0", "3 b 1", "4 c 1", "4 c 0"), "3 of 4 groups by id: info.prime_rl.env_name, example_id have one rollout, and the prompts of 2 of them repeat", primeRows("1 a 1", "2 b 0", "3 c 1")},
 	"several-prompts": {primeRows("1 a 1", "1 b 0"), "1 rollouts have another prompt", primeRows("1 a 1", "2 b 0")},
 	"misaligned":      {nemoRows("ab 1", "cb 0", "cd 1", "ce 0"), "1 pairs of neighbouring groups of 2", nemoRows("ab 1", "ac 0", "cd 1", "ce 0")},
 	"half-named":      {primeRows("1 a 1", "null a 0"), "some rollouts have a name of their prompt (info.prime_rl.env_name, example_id)", primeRows("1 a 1", "2 b 0")},
@@ -162,7 +162,7 @@ var defectCases = map[string]struct {
 		verlRows("a 0 false", "a 0 false", "b 1 true", "b 0 false"),
 	},
 	"columns-change": {
-		file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"reward\": 1, \"acc\": 1}\n{\"prompt\": \"a\", \"reward\": 0}\n"), "of 3 records, acc in 1",
+		file("{\"prompt\": \"a\", \"reward\": 1}\n" + strings.Repeat("{\"prompt\": \"a\", \"reward\": 1, \"acc\": 1}\n", 2) + "{\"prompt\": \"a\", \"reward\": 0}\n"), "of 4 records, acc in 2",
 		file("{\"prompt\": \"a\", \"reward\": 1}\n{\"reward\": 1, \"prompt\": \"a\"}\n"),
 	},
 	"skipped-files": {
@@ -407,10 +407,38 @@ func TestPackedBesidePlain(t *testing.T) {
 	if err != nil || len(tab.Rows) != 1 || tab.Rows[0].N != 2 || find(findings, "skipped-files") == nil {
 		t.Errorf("%+v, %+v, %v, want one group of 2", tab, findings, err)
 	}
-	cut := packed.String()[:packed.Len()-9] // killed while it was packed
-	findings, tab, err = smallLog{files: map[string]string{"1.jsonl.gz": cut}}.run(t)
-	if err != nil || len(tab.Rows) != 1 || find(findings, "torn-tail") == nil {
-		t.Errorf("cut: %+v, %+v, %v, want what can be read, and a warning", tab, findings, err)
+	for _, lost := range []int{4, 9} { // killed while it was packed, behind the last line or in it
+		cut := packed.String()[:packed.Len()-lost]
+		findings, tab, err = smallLog{files: map[string]string{"1.jsonl.gz": cut}}.run(t)
+		if err != nil || len(tab.Rows) != 1 || find(findings, "torn-tail") == nil {
+			t.Errorf("cut by %d: %+v, %+v, %v, want what can be read, and a warning", lost, tab, findings, err)
+		}
+	}
+}
+
+// TestHiddenFiles: what editors and file systems leave in a folder is no log.
+func TestHiddenFiles(t *testing.T) {
+	content := rows("a 1 a 0").files["1.jsonl"]
+	findings, tab, err := smallLog{files: map[string]string{"1.jsonl": content, ".2.jsonl": content, ".cache/3.jsonl": content}}.run(t)
+	if err != nil || len(tab.Rows) != 1 || tab.Rows[0].N != 2 || find(findings, "copies") != nil {
+		t.Errorf("%+v, %+v, %v, want the two rollouts of 1.jsonl", tab, findings, err)
+	}
+}
+
+// TestRangesThatAgree: files of fewer values than others have, or of graded
+// rewards, mix no ranges.
+func TestRangesThatAgree(t *testing.T) {
+	of := func(files ...string) smallLog {
+		l := smallLog{files: map[string]string{}}
+		for i, f := range files {
+			l.files[fmt.Sprintf("%d.jsonl", i)] = rows(f).files["1.jsonl"]
+		}
+		return l
+	}
+	for _, l := range []smallLog{of("a 1 a -1", "a -1 a -1", "a 1"), of("a 0 a 1", "a 0 a 0.5", "a 0 a 0.5 a 1")} {
+		if findings, _, err := l.run(t); err != nil || find(findings, "mixed-ranges") != nil {
+			t.Errorf("%v: %+v, %v", l.files, findings, err)
+		}
 	}
 }
 
