@@ -416,6 +416,15 @@ func TestPackedBesidePlain(t *testing.T) {
 	}
 }
 
+// TestEqualSteps: files of the same bytes at two steps are no copies.
+func TestEqualSteps(t *testing.T) {
+	content := primeRows("1 a 1", "1 a 0").files["1.jsonl"]
+	findings, tab, err := smallLog{files: map[string]string{"step_1/r.jsonl": content, "step_2/r.jsonl": content, "copy/step_2/r.jsonl": content}}.run(t)
+	if err != nil || len(tab.Rows) != 2 || tab.Rows[0].N != 2 || tab.Rows[1].Step != 2 || find(findings, "copies") == nil {
+		t.Errorf("%+v, %+v, %v, want a group a step and one copy", tab, findings, err)
+	}
+}
+
 // TestHiddenFiles: what editors and file systems leave in a folder is no log.
 func TestHiddenFiles(t *testing.T) {
 	content := rows("a 1 a 0").files["1.jsonl"]
