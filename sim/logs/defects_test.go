@@ -321,6 +321,10 @@ func TestTornCSV(t *testing.T) {
 	if err != nil || find(findings, "torn-tail") == nil || len(tab.Rows) != 1 || tab.Rows[0].Outcomes != "1" {
 		t.Errorf("torn: %+v, %+v, %v", findings, tab, err)
 	}
+	findings, tab, err = csv("prompt,reward\na,True\na,False\na,TRUE\na,\n").run(t)
+	if err != nil || tab.Rows[0].Outcomes != "101" || find(findings, "numbers-as-text") != nil || find(findings, "missing-rewards") == nil {
+		t.Errorf("truth values: %+v, %+v, %v", findings, tab, err)
+	}
 	for _, content := range []string{"prompt,reward,step\na,1,1\na,0\na,1,1\n", "prompt,reward,step\na,1,1\na,0,1,1\n"} {
 		if findings, _, _ := csv(content).run(t); find(findings, "bad-record") == nil {
 			t.Errorf("%q: %+v, want it refused", content, findings)

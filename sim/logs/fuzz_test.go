@@ -214,15 +214,15 @@ var pickles = []struct{ name, pickle, want string }{
 
 // bomb is a pickle of lists of ten times the same list, ten deep and more.
 func bomb() string {
-	b := []byte("\x80\x02}U\x01a]q\x00")
+	b := []byte("\x80\x02}U\x01a]q\x000")
 	for i := range byte(12) {
 		b = append(b, ']', 'q', i+1, '(')
 		for range 10 {
 			b = append(b, 'h', i)
 		}
-		b = append(b, 'e')
+		b = append(b, 'e', '0')
 	}
-	return string(append(b, 's', '.'))
+	return string(append(b, 'h', 12, 's', '.'))
 }
 
 // last keeps the text of the last record.

@@ -104,10 +104,14 @@ func (l *pickledList) append(items ...any) {
 	}
 }
 
+// maxSample bounds the text of one sample: its prompt and answer, but no tokens.
+// References make a short pickle a long text.
+const maxSample = 1 << 23
+
 // appendPickled appends the JSON text of a value.
 func appendPickled(b []byte, x any, depth int) ([]byte, error) {
-	if depth > maxDepth || len(b) > maxRecord {
-		return nil, errors.New("a pickle that holds itself, or more than a record may")
+	if depth > maxDepth || len(b) > maxSample {
+		return nil, errors.New("a pickle that holds itself, or a sample of too much text")
 	}
 	var err error
 	switch x := x.(type) {
