@@ -35,6 +35,7 @@ type leavers struct {
 	share          float64
 	u              float64
 	sigma, sigmaU  float64
+	q, qq          float64 // of the gradient estimate and its square
 	zero           float64 // in groups with s = 0 or s = size
 	frontier       float64
 	activeFrontier float64 // at the frontier and active before the cut
@@ -247,6 +248,9 @@ func (c *bySuccesses) leave(drop, sigmas []float64) leavers {
 		l.frontier += c.massFrontier[s] * d
 		l.sigma += c.mass[s] * d * sigma
 		l.sigmaU += c.massU[s] * d * sigma
+		q := gradientEstimate(n, s)
+		l.q += c.mass[s] * d * q
+		l.qq += c.mass[s] * d * q * q
 	}
 	l.zero = c.mass[0]*drop[0] + c.mass[n]*drop[n]
 	return l
@@ -257,7 +261,7 @@ func (c *bySuccesses) leave(drop, sigmas []float64) leavers {
 // ones of the same sizes: what is left of the selection is its choice of p.
 func (f *field) leaveNodes(l *leavers, drop []float64, share float64, v schedule.Vigor, t int) {
 	if !v.Reuse {
-		l.sigma, l.sigmaU, l.zero = 0, 0, 0
+		l.sigma, l.sigmaU, l.zero, l.q, l.qq = 0, 0, 0, 0, 0
 	}
 	trained := t == v.Rounds-1 || v.Update != schedule.UpdateSurvivors
 	sigmas := f.spread(f.n)
@@ -283,6 +287,11 @@ func (f *field) leaveNodes(l *leavers, drop []float64, share float64, v schedule
 			l.sigma += f.w[i] * signal
 			l.sigmaU += f.w[i] * signal * f.u[i]
 			l.zero += f.w[i] * leaving * (math.Pow(p, float64(f.n)) + math.Pow(1-p, float64(f.n)))
+			for k, x := range f.binomial.b[low:high] {
+				q := gradientEstimate(f.n, low+k)
+				l.q += f.w[i] * leaving * x / sum * q
+				l.qq += f.w[i] * leaving * x / sum * q * q
+			}
 		}
 		if trained {
 			f.at[i].Signal += float64(f.n) * signal
@@ -290,6 +299,15 @@ func (f *field) leaveNodes(l *leavers, drop []float64, share float64, v schedule
 		}
 		f.at[i].Shares = append(f.at[i].Shares, leaving)
 	}
+}
+
+// gradientEstimate returns RLOO's estimate of the gradient p(1-p) of a prompt's
+// one logit, s(n-s)/(n(n-1)), rewards in {0, 1}; 0 for n = 1.
+func gradientEstimate(n, s int) float64 {
+	if n == 1 {
+		return 0
+	}
+	return float64(s) * float64(n-s) / (float64(n) * float64(n-1))
 }
 
 // groupSigmas returns GroupSigma(n, s) for every s.
@@ -305,7 +323,7 @@ func groupSigmas(n int) []float64 {
 func (f *field) figures(v schedule.Vigor) *MeanField {
 	m := &MeanField{MassError: f.massError}
 	var trained leavers // sums over the groups of the update, weighted by their rollouts
-	groups, sigma, zeroGroups := 0.0, 0.0, 0.0
+	groups, sigma, sigmaU, zeroGroups := 0.0, 0.0, 0.0, 0.0
 	for t, l := range f.leavers {
 		size := float64(l.size)
 		m.MeanGroup += size * l.share
@@ -315,6 +333,7 @@ func (f *field) figures(v schedule.Vigor) *MeanField {
 		}
 		groups += l.share
 		sigma += l.sigma
+		sigmaU += l.sigmaU
 		zeroGroups += l.zero
 		trained.share += size * l.share
 		trained.u += size * l.u
@@ -333,6 +352,7 @@ func (f *field) figures(v schedule.Vigor) *MeanField {
 	m.Ineffective = trained.zero / m.Trained
 	m.ZeroVarianceGroups = zeroGroups / groups
 	m.Progress = trained.sigmaU / m.Trained
+	m.ProgressPromptMean = sigmaU / groups
 	m.Screening = f.screening()
 	m.Allocation = f.at
 	return m

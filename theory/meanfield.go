@@ -26,6 +26,7 @@ type MeanField struct {
 	Ineffective        float64 // share of rollouts in groups with s = 0 or s = G
 	ZeroVarianceGroups float64 // share of such groups
 	Progress           float64 // E[G sigma u] / E[G], not yet relative to anything
+	ProgressPromptMean float64 // E[sigma u] over trained groups
 
 	GroupSizes []SizeShare
 	Screening  []Screening // one entry a cut
@@ -107,6 +108,15 @@ func MeanFieldAround(law distributions.Law, v schedule.Vigor, frontier float64, 
 // vigorMeanField is VigorMeanField on a schedule whose shares of active
 // prompts, round by round, are edited.
 func vigorMeanField(law distributions.Law, v schedule.Vigor, frontier float64, nodes int, edit func(shares []float64)) (*MeanField, error) {
+	f, err := vigorField(law, v, frontier, nodes, edit)
+	if err != nil {
+		return nil, err
+	}
+	return f.figures(v), nil
+}
+
+// vigorField takes a field through all rounds.
+func vigorField(law distributions.Law, v schedule.Vigor, frontier float64, nodes int, edit func(shares []float64)) (*field, error) {
 	rollouts, shares, err := roundShares(v)
 	if err := errors.Join(err, checkQuadrature(frontier, nodes)); err != nil {
 		return nil, err
@@ -120,7 +130,7 @@ func vigorMeanField(law distributions.Law, v schedule.Vigor, frontier float64, n
 	}
 	f := newField(law.Nodes(enough(nodes, largest), cutsInU(law, v, frontier)...), frontier, v.Rounds)
 	f.run(v, rollouts, shares)
-	return f.figures(v), nil
+	return f, nil
 }
 
 // roundShares returns the rollouts that a prompt gets in every round, and the
@@ -149,15 +159,21 @@ func FixedMeanField(law distributions.Law, mean, frontier float64, nodes int) (*
 	if err != nil {
 		return nil, err
 	}
+	f := fixedField(law, mean, frontier, nodes)
+	m := f.figures(schedule.Vigor{Update: schedule.UpdateAll, Reuse: true})
+	m.Screening = nil
+	return m, nil
+}
+
+// fixedField gives every prompt its fixed group.
+func fixedField(law distributions.Law, mean, frontier float64, nodes int) *field {
 	size, fraction := math.Modf(mean)
 	f := newField(law.Nodes(enough(nodes, int(math.Ceil(mean))), inner(frontier)...), frontier, 2)
 	f.fixed(int(size), 1-fraction)
 	if fraction > 0 {
 		f.fixed(int(size)+1, fraction)
 	}
-	m := f.figures(schedule.Vigor{Update: schedule.UpdateAll, Reuse: true})
-	m.Screening = nil
-	return m, nil
+	return f
 }
 
 // enough returns at least the quadrature nodes that groups of the given size
