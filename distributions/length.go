@@ -127,15 +127,26 @@ func (l *LengthLaw) Mean(p float64) float64 {
 }
 
 // TruncatedShare returns P(L > cap | p), the share of rollouts cut off.
-func (l *LengthLaw) TruncatedShare(p float64) float64 {
+func (l *LengthLaw) TruncatedShare(p float64) float64 { return l.beyond(l.cap, p) }
+
+// Longer returns P(min(L, cap) > tokens | p), for tokens >= 0.
+func (l *LengthLaw) Longer(tokens, p float64) float64 {
+	if tokens >= l.cap {
+		return 0
+	}
+	return l.beyond(tokens, p)
+}
+
+// beyond returns P(L > tokens | p), before the cap.
+func (l *LengthLaw) beyond(tokens, p float64) float64 {
 	m := l.uncapped(p)
 	if l.sigma == 0 {
-		if m > l.cap {
+		if m > tokens {
 			return 1
 		}
 		return 0
 	}
-	return normalCDF(-math.Log(l.cap/m)/l.sigma - l.sigma/2)
+	return normalCDF(-math.Log(tokens/m)/l.sigma - l.sigma/2)
 }
 
 // Rand draws the whole number of tokens of one rollout of a prompt, from r
