@@ -51,6 +51,8 @@ var arrows = []struct{ pkg, may string }{
 	{"sim/verify/gradient", "sim/advantage sim/stream theory"},
 	{"sim/verify", "distributions/... theory sim sim/advantage sim/rollout sim/schedule sim/source sim/strategy sim/stream sim/train/... sim/verify/..."},
 
+	{"sim/plan", "distributions distributions/fit distributions/table theory sim sim/rollout sim/schedule sim/source sim/strategy sim/stream"},
+
 	{"plots", ""}, // finished numbers alone
 
 	{"cmd/vigorlab", "distributions/... theory sim/... plots cmd/vigorlab/internal/..."},
@@ -125,6 +127,7 @@ func TestPlantedImports(t *testing.T) {
 		{"sim", "vigorlab/sim/train"},
 		{"sim/train", "vigorlab/theory"},
 		{"sim/train", "gonum.org/v1/plot"},
+		{"sim/plan", "vigorlab/plots"},
 		{"sim/verify", "vigorlab/cmd/vigorlab/internal/report"},
 		{"plots", "vigorlab/theory"},
 		{"plots", "gonum.org/v1/gonum/stat"},

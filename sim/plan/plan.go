@@ -1,0 +1,225 @@
+// Package plan holds the search for a schedule on a law of difficulty: what the
+// exact mean field promises of every schedule of a budget, checked on finite
+// batches and against the noise of the pilot that the law was fitted to. It
+// refuses printing and reading files.
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+
+	"vigorlab/distributions"
+	"vigorlab/distributions/fit"
+	"vigorlab/distributions/table"
+	"vigorlab/sim"
+	"vigorlab/sim/schedule"
+	"vigorlab/sim/stream"
+	"vigorlab/theory"
+)
+
+// Options say what to plan. Make them with DefaultOptions.
+type Options struct {
+	Batch     int    // B, prompts a step, >= 1
+	Group     int    // G, the budget: mean rollouts a prompt, in [2, schedule.MaxGroup]
+	Objective string // what to gain: see Objectives
+	Aggregate string // sim.AggregateRollout | sim.AggregatePrompt
+
+	MaxGroup  int     // largest group of a schedule, in [Group, 1024]
+	MaxRounds int     // most sequential rounds of a step, in [1, 16]
+	Tolerance float64 // how far a schedule's rollouts a prompt may be from Group, as a share of it, in (0, 0.5]
+
+	Visits     int    // last rows of every prompt that the fit pools, >= 1
+	Smooth     string // the law behind counts: fit.SmoothBeta | fit.SmoothNPMLE
+	Finalists  int    // best schedules that are looked at closely, >= 1
+	Replicates int    // simulated batches of each finalist; 0 for none
+	Worlds     int    // bootstrap samples of the pilot; 0 for none
+	Clock      Clock
+
+	Seed    uint64
+	Workers int // goroutines, >= 1; no figure depends on it
+}
+
+// DefaultOptions returns the defaults of `vigorlab plan`.
+func DefaultOptions() Options {
+	return Options{
+		Batch: 256, Group: 8, Objective: Progress, Aggregate: sim.AggregateRollout,
+		MaxGroup: 64, MaxRounds: 6, Tolerance: 0.02,
+		Visits: ahead, Smooth: fit.SmoothBeta, Finalists: 5, Replicates: 200, Worlds: 200,
+		Seed: 1, Workers: runtime.GOMAXPROCS(0),
+	}
+}
+
+// The largest values of options: the time of a search grows with either.
+const (
+	mostGroup  = 1024
+	mostRounds = 16
+)
+
+// Validate reports every option outside its range, joined.
+func (o *Options) Validate() error {
+	var errs []error
+	whole := func(field string, value, low, high int) {
+		if value < low || value > high {
+			errs = append(errs, fmt.Errorf("plan: %s = %d, want a whole number in [%d, %d]", field, value, low, high))
+		}
+	}
+	oneOf := func(field, value string, known ...string) {
+		if !slices.Contains(known, value) {
+			errs = append(errs, fmt.Errorf("plan: %s = %.80q, want one of %s", field, value, strings.Join(known, ", ")))
+		}
+	}
+	whole("batch", o.Batch, 1, math.MaxInt32)
+	whole("group", o.Group, 2, mostGroup)
+	whole("max-group", o.MaxGroup, o.Group, mostGroup)
+	whole("max-rounds", o.MaxRounds, 1, mostRounds)
+	whole("finalists", o.Finalists, 1, 100)
+	whole("replicates", o.Replicates, 0, math.MaxInt32)
+	whole("worlds", o.Worlds, 0, math.MaxInt32)
+	whole("visits", o.Visits, 1, math.MaxInt32)
+	whole("workers", o.Workers, 1, math.MaxInt32)
+	if o.Replicates == 1 || o.Worlds > 0 && o.Worlds < fewestWorlds {
+		errs = append(errs, fmt.Errorf("plan: replicates = %d, worlds = %d: want none, or at least 2 and %d", o.Replicates, o.Worlds, fewestWorlds))
+	}
+	if !(o.Tolerance > 0 && o.Tolerance <= 0.5) {
+		errs = append(errs, fmt.Errorf("plan: tolerance = %v, want (0, 0.5]", o.Tolerance))
+	}
+	oneOf("objective", o.Objective, Objectives()...)
+	oneOf("aggregate", o.Aggregate, sim.AggregateRollout, sim.AggregatePrompt)
+	oneOf("smooth", o.Smooth, fit.SmoothBeta, fit.SmoothNPMLE)
+	return errors.Join(append(errs, o.Clock.validate())...)
+}
+
+// fewestWorlds is where the 2.5 % point of an error lies inside the sample.
+const fewestWorlds = 40
+
+// A Subject is what a plan is for: a known law, or a pilot's table.
+type Subject struct {
+	Law     distributions.Law        // nil for a table
+	Lengths *distributions.LengthLaw // nil where lengths are unknown
+	Table   *table.Table             // nil for a law; the last rows of a prompt are pooled for the fit
+}
+
+// A Result is a plan with everything that speaks for it and against it.
+type Result struct {
+	Law       distributions.Law // known or fitted
+	Pilot     *fit.Counts       // nil where the law is known
+	Evaluated int               // schedules that the search looked at
+
+	Best        Row // of the strategies that train on the whole batch
+	Gain        Interval
+	Over        Interval // Best over the default schedule; NaN where there is none
+	Recommended string   // the spec to use: Best's, or the default's or the fixed group's where Best is within noise of it
+	DoNotBother bool     // Recommended is the fixed group
+	Verdict     []string
+
+	Table     []Row // finalists and fixed groups, best first
+	Front     Front
+	Simulated []Simulated
+	Theory    *theory.Prediction // Theorem 2 and its caps for Best; nil where Best is a fixed group
+
+	Validation *Validation // nil without visits
+	Sizes      []PilotSize // nil without a bootstrap
+	Warnings   []string
+}
+
+// An Interval is a gain with its 95 % interval; Low and High are NaN where
+// there is none.
+type Interval struct{ Estimate, Low, High float64 }
+
+// none is the interval of what does not exist.
+func none() Interval { return Interval{math.NaN(), math.NaN(), math.NaN()} }
+
+// Run searches a plan.
+func Run(ctx context.Context, s Subject, o Options) (*Result, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	r := &Result{Law: s.Law, Gain: none(), Over: none()}
+	if err := r.fit(s, o); err != nil {
+		return nil, err
+	}
+	search, err := newSearch(ctx, r.Law, s.Lengths, o)
+	if err != nil {
+		return nil, err
+	}
+	r.Evaluated = len(search.schedules)
+	if r.Table, err = search.table(o); err != nil {
+		return nil, err
+	}
+	if r.Simulated, err = simulate(ctx, r.Law, r.Table, o); err != nil {
+		return nil, err
+	}
+	r.Best = best(r.Table)
+	r.Front = newFront(r.Table, search.schedules, o)
+	if err := r.judge(ctx, o); err != nil {
+		return nil, err
+	}
+	if r.Best.candidate.group == 0 {
+		v := r.Best.candidate.plan
+		r.Theory, err = theory.Predict(theory.Input{
+			Variance: r.Law, Law: r.Law, Vigor: &v, Batch: o.Batch, Frontier: frontier, Nodes: theory.DefaultNodes,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if s.Table != nil {
+		r.Validation, err = validate(s.Table, choiceOf(r.Table, o), o)
+	}
+	return r, err
+}
+
+// fit finds the law behind a table.
+func (r *Result) fit(s Subject, o Options) error {
+	if (s.Law == nil) == (s.Table == nil) {
+		return errors.New("plan: want a law or a table, one of them")
+	}
+	if s.Table == nil {
+		return nil
+	}
+	var cells []fit.Cell
+	pooled := false
+	for _, rows := range byPrompt(s.Table) {
+		pooled = pooled || len(rows) > 1 && o.Visits > 1
+		n, k := pool(rows[max(0, len(rows)-o.Visits):])
+		cells = append(cells, fit.Cell{N: int(n), S: int(k), Prompts: 1})
+	}
+	if pooled {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the last %d rows of every prompt are pooled as if it had not changed in between", o.Visits))
+	}
+	var err error
+	if r.Pilot, err = fit.NewCounts(cells); err != nil {
+		return err
+	}
+	return r.smooth(o)
+}
+
+// smooth finds the law behind the pilot.
+func (r *Result) smooth(o Options) (err error) {
+	r.Law, err = fit.Smooth(r.Pilot, o.Smooth)
+	return err
+}
+
+// streams returns the stream of one purpose.
+func (o *Options) streams(purpose string) stream.Key {
+	return stream.New(o.Seed).Named("plan").Named(purpose)
+}
+
+// inBudget reports whether rollouts a prompt are those of the budget.
+func (o *Options) inBudget(rollouts float64) bool {
+	g := float64(o.Group)
+	return math.Abs(rollouts-g) <= o.Tolerance*g*(1+1e-12)
+}
+
+// standard returns VIGOR's default schedule at the budget: its m0 is the whole
+// number nearest to a quarter of it.
+func (o *Options) standard() schedule.Vigor {
+	v := schedule.Default()
+	v.M0 = max(1, (o.Group+2)/4)
+	return v
+}
