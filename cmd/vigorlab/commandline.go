@@ -18,6 +18,9 @@ func (l *commandLine) add(flag string, value any) {
 	l.words = append(l.words, "--"+flag, quote(fmt.Sprint(value)))
 }
 
+// argument appends a word that is no flag.
+func (l *commandLine) argument(word string) { l.words = append(l.words, quote(word)) }
+
 // mark appends a flag without a value.
 func (l *commandLine) mark(flag string) { l.words = append(l.words, "--"+flag) }
 

@@ -196,7 +196,7 @@ func repeated(t *table.Table, pooled bool) []string {
 
 func (f *fitFlags) line(path string, families []string) *commandLine {
 	l := newCommandLine("fit")
-	l.words = append(l.words, quote(path))
+	l.argument(path)
 	if f.window != "" {
 		l.add("window", f.window)
 	}

@@ -234,6 +234,15 @@ func TestKeys(t *testing.T) {
 				"prompts reward rows schema steps success superseded support table torn variance_between variance_within version warnings why",
 			"group_sizes.0": "groups size", "support.0": "reward rollouts",
 		}},
+		{"plan " + table + " --batch 64 --max-rounds 2 --replicates 3 --worlds 40 --rollout-seconds 9", map[string]string{
+			"": "aggregate batch best coding command concurrency evaluated front group max_group max_rounds objective pilot replicates " +
+				"rollout_seconds round_latency schema seed simulated smooth strategy subject table theorem2 tolerance validation version visits warnings worlds",
+			"best": "do_not_bother gain over_default recommended strategy verdict", "best.gain": "estimate high low", "best.over_default": "estimate high low reason",
+			"table.0": "eta finite_batch gain gains_prompt gains_rollout largest_group prompts_per_prompt rollouts_per_prompt rounds seconds strategy",
+			"table.0.finite_batch": figureKeys, "table.0.gains_rollout": "effective gradient_variance progress signal",
+			"simulated.0": "gain strategy", "front.0": "by gain rounds seconds strategy", "theorem2": "eta speedup strategy",
+			"theorem2.speedup": "1 1/2 1/3", "validation": "reason times", "pilot.0": "gain prompts rollouts",
+		}},
 		{"strategies", map[string]string{
 			"0":              "capabilities name parameters provenance source",
 			"0.capabilities": "changes_loss embeddings exact_budget first_epoch history picks_prompts truth",
@@ -320,6 +329,8 @@ func TestNullsHaveReasons(t *testing.T) {
 		quickTraining + " --policy logit:floor=1e-3 --lr 20 --seeds 1",
 		"train --population point:p=0.5 --target 0.51 --strategy dapo:n=8 --batch 8 --seeds 2 --quiet --lr 1000",
 		"verify --quick --only 7 --table " + table,
+		"plan " + table + " --batch 16 --max-rounds 2 --replicates 3 --worlds 40",
+		"plan --population point:p=0.5 --batch 2 --group 2 --max-rounds 1 --replicates 0 --worlds 0",
 	} {
 		document, _ := runJSON(t, append(strings.Fields(args), "--quiet")...)
 		checkReasons(t, args, "", document)

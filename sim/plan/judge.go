@@ -223,8 +223,12 @@ func (r *Result) say(o Options) {
 	r.sayOthers(o, add)
 }
 
-// sayNoise says where more of the objective comes with a noisier gradient.
+// sayNoise says where more of the objective comes without selection, or with a
+// noisier gradient.
 func (r *Result) sayNoise(o Options, add func(string, ...any)) {
+	if r.Best.candidate.plan.M0 == 1 && r.Best.candidate.group == 0 {
+		add("the best schedule's first cut is at random: one rollout shows no variance")
+	}
 	precision := r.Best.Gains.Under(o.Aggregate).GradientVariance
 	if r.Best.candidate.group == 0 && precision < 1 {
 		add("the best schedule's gradient is noisier than equal groups': %.3g of their precision a rollout", precision)
@@ -259,7 +263,7 @@ func (r *Result) pilotSizes(ctx context.Context, c *choice, o Options) ([]PilotS
 		n := r.Pilot.Prompts()
 		prompts, rollouts = []int{max(1, n/4), max(1, n/2), n, 2 * n, 4 * n}, max(1, r.Pilot.Rollouts()/n)
 	}
-	worlds := max(fewestWorlds, o.Worlds/4)
+	worlds := max(FewestWorlds, o.Worlds/4)
 	var all []PilotSize
 	for _, n := range prompts {
 		misses, err := c.misses(ctx, o, worlds, o.streams("sizes").With(uint64(n)), drawPilot(ctx, r.Law, n, rollouts))

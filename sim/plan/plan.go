@@ -82,8 +82,8 @@ func (o *Options) Validate() error {
 	whole("worlds", o.Worlds, 0, math.MaxInt32)
 	whole("visits", o.Visits, 1, math.MaxInt32)
 	whole("workers", o.Workers, 1, math.MaxInt32)
-	if o.Replicates == 1 || o.Worlds > 0 && o.Worlds < fewestWorlds {
-		errs = append(errs, fmt.Errorf("plan: replicates = %d, worlds = %d: want none, or at least 2 and %d", o.Replicates, o.Worlds, fewestWorlds))
+	if o.Replicates == 1 || o.Worlds > 0 && o.Worlds < FewestWorlds {
+		errs = append(errs, fmt.Errorf("plan: replicates = %d, worlds = %d: want none, or at least 2 and %d", o.Replicates, o.Worlds, FewestWorlds))
 	}
 	if !(o.Tolerance > 0 && o.Tolerance <= 0.5) {
 		errs = append(errs, fmt.Errorf("plan: tolerance = %v, want (0, 0.5]", o.Tolerance))
@@ -94,13 +94,14 @@ func (o *Options) Validate() error {
 	return errors.Join(append(errs, o.Clock.validate())...)
 }
 
-// fewestWorlds is where the 2.5 % point of an error lies inside the sample.
-const fewestWorlds = 40
+// FewestWorlds is the smallest number of worlds of a bootstrap: where the 2.5 %
+// point of an error lies inside the sample.
+const FewestWorlds = 40
 
 // A Subject is what a plan is for: a known law, or a pilot's table.
 type Subject struct {
 	Law     distributions.Law        // nil for a table
-	Lengths *distributions.LengthLaw // nil where lengths are unknown
+	Lengths *distributions.LengthLaw // nil where lengths are unknown, or a table has them
 	Table   *table.Table             // nil for a law; the last rows of a prompt are pooled for the fit
 }
 
@@ -143,7 +144,11 @@ func Run(ctx context.Context, s Subject, o Options) (*Result, error) {
 	if err := r.fit(s, o); err != nil {
 		return nil, err
 	}
-	search, err := newSearch(ctx, r.Law, s.Lengths, o)
+	lengths, err := s.lengths()
+	if err != nil {
+		return nil, err
+	}
+	search, err := newSearch(ctx, r.Law, lengths, o)
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +202,19 @@ func (r *Result) fit(s Subject, o Options) error {
 		return err
 	}
 	return r.smooth(o)
+}
+
+// lengths returns the law of lengths, that of a table's own tokens; nil where
+// they are unknown.
+func (s Subject) lengths() (*distributions.LengthLaw, error) {
+	if s.Table == nil || !s.Table.HasTokens || s.Lengths != nil {
+		return s.Lengths, nil
+	}
+	recorded := make([]distributions.Recorded, len(s.Table.Rows))
+	for i, row := range s.Table.Rows {
+		recorded[i] = distributions.Recorded{P: row.P(), Tokens: row.Tokens}
+	}
+	return distributions.NewRecordedLengths(recorded)
 }
 
 // smooth finds the law behind the pilot.
