@@ -25,6 +25,14 @@ func TestLengthsAgainstMpmath(t *testing.T) {
 		law := must(distributions.NewLengthLaw(c.Tokens, c.SD, c.Slope, c.Cap))
 		relative(t, fmt.Sprintf("%+v: Mean", c), law.Mean(c.P), c.Mean, 1e-12)
 		relative(t, fmt.Sprintf("%+v: TruncatedShare", c), law.TruncatedShare(c.P), c.Truncated, 1e-12)
+		if math.IsInf(c.Cap, 1) {
+			continue
+		}
+		uncapped := must(distributions.NewLengthLaw(c.Tokens, c.SD, c.Slope, math.Inf(1)))
+		relative(t, fmt.Sprintf("%+v: Longer", c), uncapped.Longer(c.Cap, c.P), c.Truncated, 1e-12)
+		if x := law.Longer(c.Cap, c.P); x != 0 {
+			t.Errorf("%+v: P(longer than the cap) = %v, want 0", c, x)
+		}
 	}
 }
 

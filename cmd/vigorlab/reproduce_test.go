@@ -102,10 +102,25 @@ func TestFlagsReachTheResult(t *testing.T) {
 	compare := "compare --population uniform --strategy vigor --batch 4 --steps 2 --replicates 3"
 	train := quickTraining + " --policy linear:overlap=0.5,heldout=8,floor=1e-3 --lr 2,4 --choose-seeds 2 --max-rollouts 20000"
 	theory := "theory --population beta:a=0.5,b=0.5 --batch 9 --quiet"
+	plan := "plan outcomes.csv --batch 64 --max-rounds 2 --replicates 3 --worlds 40 --quiet"
 	for _, c := range []struct {
 		base, flag, key string
 		same            bool
 	}{
+		{plan, "--seed 2", "pilot", false},
+		{plan, "--batch 100", "table", false},
+		{plan, "--group 6", "table", false},
+		{plan, "--objective signal", "best", false},
+		{plan, "--aggregate prompt", "best", false},
+		{plan, "--max-group 20", "table", false},
+		{plan, "--max-rounds 3", "table", false},
+		{plan, "--tolerance 0.2", "evaluated", false},
+		{plan, "--smooth npmle", "table", false},
+		{plan, "--replicates 4", "table", false},
+		{plan, "--worlds 50", "best", false},
+		{plan, "--round-latency 3", "front", false},
+		{plan + " --rollout-seconds 4", "--concurrency 50", "front", false},
+		{plan, "--workers 3", "table", true},
 		{simulate, "--seed 2", "strategies", false},
 		{simulate, "--batch 10", "strategies", false},
 		{simulate, "--replicates 6", "strategies", false},

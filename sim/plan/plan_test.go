@@ -251,9 +251,10 @@ func TestVerdicts(t *testing.T) {
 // change, and no schedule of the search lies above it.
 func TestFrontIsPareto(t *testing.T) {
 	o := quick()
-	o.Clock = Clock{RoundLatency: 20, RolloutSeconds: 30, Concurrency: 512}
+	o.MaxGroup, o.Finalists = 64, 2
+	o.Clock = Clock{RoundLatency: 10, RolloutSeconds: 60, Concurrency: 256}
 	law := must(distributions.NewBeta(0.3, 0.7))
-	lengths := must(distributions.NewLengthLaw(1000, 800, 2, 4000))
+	lengths := must(distributions.NewLengthLaw(1000, 100, 0, 4000))
 	r := must(Run(context.Background(), Subject{Law: law, Lengths: lengths}, o))
 	all := must(newSearch(context.Background(), law, lengths, o)).schedules
 	for name, c := range map[string]struct {
