@@ -88,6 +88,13 @@ func (p *planned) document() output.Object {
 		over = append(over[:3], output.Field{Key: "reason", Value: "the default schedule does not fit the budget and its limits, or has no gain"})
 	}
 	best.Add("over_default", over)
+	if p.Other.Smooth != "" {
+		other := output.Object{{Key: "smooth", Value: p.Other.Smooth}, {Key: "gain", Value: output.Finite(p.Other.Gain)}}
+		if output.Finite(p.Other.Gain) == nil {
+			other.Add("reason", noGain)
+		}
+		best.Add("other_law", other)
+	}
 	o.Add("best", best)
 	o.Add("evaluated", p.Evaluated)
 	table := make([]output.Object, len(p.Table))
@@ -241,6 +248,9 @@ func (p *planned) rows() []output.Row {
 	}
 	between(p.Best.Strategy, "best.gain", "", p.Gain)
 	between(p.Best.Strategy, "best.over_default", "", p.Over)
+	if p.Other.Smooth != "" {
+		exact(p.Best.Strategy, "best.other_law", "smooth="+p.Other.Smooth, p.Other.Gain, noGain)
+	}
 	for _, row := range p.Table {
 		exact(row.Strategy, "table.gain", "", row.Gain, noGain)
 		measured(row.Strategy, "table.finite_batch", row.Finite)
@@ -279,6 +289,9 @@ func (p *planned) text(t *output.Text) {
 	t.Heading("Plan")
 	t.Note("strategy      ", shortSpec(p.Recommended))
 	t.Note("gain          ", fmt.Sprintf("%s of %s", between(p.Gain), shortSpec(p.Best.Strategy)))
+	if p.Other.Smooth != "" {
+		t.Note("other law     ", fmt.Sprintf("%s by the %s fit, infinite batch", output.Number(output.Finite(p.Other.Gain)), p.Other.Smooth))
+	}
 	if output.Finite(p.Over.Estimate) != nil {
 		t.Note("over default  ", between(p.Over))
 	}
@@ -352,7 +365,7 @@ func (p *planned) validationText(t *output.Text) {
 	g := output.Grid{Head: []string{"", "gain"}}
 	g.Add("weights in hindsight, their own claim", output.Measured(finiteFigure(v.Hindsight)))
 	for _, w := range v.Weights {
-		g.Add(fmt.Sprintf("weights of the last %d visits", w.Visits), output.Measured(finiteFigure(w.Gain)))
+		g.Add(fmt.Sprintf("weights by past visits, the last %d", w.Visits), output.Measured(finiteFigure(w.Gain)))
 	}
 	if s := v.Schedule; s != nil {
 		g.Add("schedule chosen on the last 5 visits, promised", output.Number(&s.Promised))

@@ -9,6 +9,7 @@ import (
 
 	"vigorlab/distributions"
 	"vigorlab/distributions/fit"
+	"vigorlab/sim"
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/source"
 	"vigorlab/sim/stream"
@@ -210,6 +211,8 @@ func (r *Result) say(o Options) {
 		return
 	case r.Best.candidate.group != 0:
 		add("do not bother: no schedule of this budget has more %s than %s", words(o.Objective), fixed)
+	case r.few() != "":
+		add("do not bother yet: the pilot is too small to say: %s", r.few())
 	case r.Gain.Low <= 1:
 		add("do not bother: what the best schedule has over %s is within noise of no change", fixed)
 	case r.Over.Low <= 1:
@@ -219,8 +222,26 @@ func (r *Result) say(o Options) {
 		r.Recommended, r.DoNotBother = r.Best.Strategy, false
 		add("worth it: more %s than %s, beyond noise", words(o.Objective), fixed)
 	}
+	if x := r.Other.Gain; r.Best.candidate.group == 0 && (x < r.Gain.Low || x > r.Gain.High) {
+		add("by the %s law, which fits the same pilot, it is %.3g times: the choice of the law weighs more than the interval says, and only more rollouts a prompt settle it", r.Other.Smooth, x)
+	}
 	r.sayNoise(o, add)
 	r.sayOthers(o, add)
+}
+
+// few says why the pilot has too few prompts for its interval; "" where it has
+// enough.
+func (r *Result) few() string {
+	if r.Pilot == nil {
+		return ""
+	}
+	varied := 0
+	for _, x := range r.Pilot.Cells() {
+		if x.S > 0 && x.S < x.N {
+			varied += x.Prompts
+		}
+	}
+	return sim.FewPrompts(r.Pilot.Prompts(), varied)
 }
 
 // sayNoise says where more of the objective comes without selection, or with a

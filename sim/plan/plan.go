@@ -113,6 +113,7 @@ type Result struct {
 
 	Best        Row // of the strategies that train on the whole batch
 	Gain        Interval
+	Other       OtherLaw
 	Over        Interval // Best over the default schedule; NaN where there is none
 	Recommended string   // the spec to use: Best's, or the default's or the fixed group's where Best is within noise of it
 	DoNotBother bool     // Recommended is the fixed group
@@ -128,6 +129,13 @@ type Result struct {
 	Warnings   []string
 }
 
+// OtherLaw is what Best gains by the mean field of the other law that fits the
+// pilot, parametric or not: the bootstrap knows nothing of the family's choice.
+type OtherLaw struct {
+	Smooth string  // "" where the law is known
+	Gain   float64 // NaN where there is none
+}
+
 // An Interval is a gain with its 95 % interval; Low and High are NaN where
 // there is none.
 type Interval struct{ Estimate, Low, High float64 }
@@ -140,7 +148,7 @@ func Run(ctx context.Context, s Subject, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Result{Law: s.Law, Gain: none(), Over: none()}
+	r := &Result{Law: s.Law, Gain: none(), Over: none(), Other: OtherLaw{Gain: math.NaN()}}
 	if err := r.fit(s, o); err != nil {
 		return nil, err
 	}
@@ -161,6 +169,9 @@ func Run(ctx context.Context, s Subject, o Options) (*Result, error) {
 	}
 	r.Best = best(r.Table)
 	r.Front = newFront(r.Table, search.schedules, o)
+	if err := r.askOther(o); err != nil {
+		return nil, err
+	}
 	if err := r.judge(ctx, o); err != nil {
 		return nil, err
 	}
@@ -202,6 +213,26 @@ func (r *Result) fit(s Subject, o Options) error {
 		return err
 	}
 	return r.smooth(o)
+}
+
+// askOther evaluates Best on the other law.
+func (r *Result) askOther(o Options) error {
+	if r.Pilot == nil {
+		return nil
+	}
+	r.Other.Smooth = fit.SmoothNPMLE
+	if o.Smooth == fit.SmoothNPMLE {
+		r.Other.Smooth = fit.SmoothBeta
+	}
+	law, err := fit.Smooth(r.Pilot, r.Other.Smooth)
+	if err != nil {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the %s law is not to be had: %v", r.Other.Smooth, err))
+		return nil
+	}
+	o.Clock = Clock{}
+	row, err := newField(law, nil, searchNodes, o.Objective == GradientVariance).row(r.Best.candidate, o)
+	r.Other.Gain = row.Gain
+	return err
 }
 
 // lengths returns the law of lengths, that of a table's own tokens; nil where

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"vigorlab/distributions"
+	"vigorlab/distributions/fit"
 	"vigorlab/distributions/table"
 	"vigorlab/sim"
 	"vigorlab/sim/schedule"
@@ -226,7 +227,7 @@ func TestVerdicts(t *testing.T) {
 		"dead and solved":  {Subject{Law: dead}, quick(), false, "no prompt has any reward variance"},
 		"prompt-mean":      {Subject{Law: distributions.NewUniform()}, prompt, false, "do not bother: no schedule"},
 		"variance":         {Subject{Law: distributions.NewUniform()}, variance, false, "do not bother"},
-		"four prompts":     {Subject{Table: few}, fewer, false, "within noise"},
+		"four prompts":     {Subject{Table: few}, fewer, false, "too small"},
 		"Beta(.1,.3)":      {Subject{Law: must(distributions.NewBeta(0.1, 0.3))}, quick(), true, "worth it"},
 		"a pilot of a 200": {Subject{Table: pilot(200, 8)}, quick(), true, "worth it"},
 	} {
@@ -244,6 +245,30 @@ func TestVerdicts(t *testing.T) {
 		if _, err := strategy.Parse(r.Recommended, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestOtherLaw: the plan is evaluated on the law of the other kind, and that is
+// said where it lies outside the interval: few rollouts a prompt do not tell
+// one law from another.
+func TestOtherLaw(t *testing.T) {
+	o := quick()
+	r := must(Run(t.Context(), Subject{Table: pilot(400, 4)}, o))
+	law := must(fit.Smooth(r.Pilot, fit.SmoothNPMLE))
+	want := must(newField(law, nil, searchNodes, false).row(r.Best.candidate, o)).Gain
+	if r.Other.Smooth != fit.SmoothNPMLE || r.Other.Gain != want {
+		t.Errorf("%+v, want %v by %s", r.Other, want, fit.SmoothNPMLE)
+	}
+	outside := want < r.Gain.Low || want > r.Gain.High
+	if said := strings.Contains(strings.Join(r.Verdict, "\n"), "by the npmle law"); said != outside {
+		t.Errorf("%v outside %+v is %t, said is %t", want, r.Gain, outside, said)
+	}
+	o.Smooth = fit.SmoothNPMLE
+	if r := must(Run(t.Context(), Subject{Table: pilot(400, 4)}, o)); r.Other.Smooth != fit.SmoothBeta {
+		t.Errorf("the other law of npmle is %s", r.Other.Smooth)
+	}
+	if r := must(Run(t.Context(), Subject{Law: distributions.NewUniform()}, o)); r.Other.Smooth != "" || !math.IsNaN(r.Other.Gain) {
+		t.Errorf("a known law has another one: %+v", r.Other)
 	}
 }
 
