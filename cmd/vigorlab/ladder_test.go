@@ -50,30 +50,67 @@ func TestTrainingFigures(t *testing.T) {
 	setting := verify.Setting{Population: "uniform", Strategy: "vigor"}
 	of := func(figure, family, kind string, p []verify.Point, seeds int) verify.Curve {
 		c := verify.Curve{Figure: figure, Family: family, Kind: kind, Points: p, Setting: setting}
-		c.Replicates = seeds
+		c.Replicates, c.Batch = seeds, 16
 		return c
 	}
 	levels := []verify.Curve{
 		of(verify.FigureLevels+"rollout-small", "uniform", verify.MonteCarlo, measured, 6),
 		of(verify.FigureLevels+"rollout-small", "uniform", verify.MeanField, exact, 0),
 	}
-	const want = "Mean field of training, steps without size at one rate: vigor on uniform; training runs with 95 % intervals over 6 seeds: vigor on uniform."
-	if got := caption(levels); got != want {
-		t.Errorf("caption %q, want %q", got, want)
+	for _, want := range []string{
+		"Losses averaged over rollouts, all strategies at one small learning rate; runs of 6 paired seeds with batches of 16 prompts, ",
+		"Dashed: the same of the mean field of training, ", "Populations: uniform.",
+	} {
+		if got := caption(levels); !strings.Contains(got, want) {
+			t.Errorf("caption %q has no %q", got, want)
+		}
 	}
 	families, _ := familiesOf(levels)
-	line := levelData(families).Panels[0].Lines[0]
+	line := levelData(levels[0].Figure, families).Panels[0].Lines[0]
 	if line.First[0] != plots.Point(measured[0]) || line.Second[0] != plots.Point(exact[0]) {
 		t.Errorf("line %+v", line)
 	}
 	families, _ = familiesOf([]verify.Curve{of(verify.FigureCalibration+"rollout-small", "path", verify.MonteCarlo, measured, 6)})
-	if d := calibrationData(families); d.Predictors[0].Label != "path" || d.Predictors[0].Cases[0] != plots.Point(measured[0]) {
+	if d := calibrationData("", families); d.Predictors[0].Label != "path" || d.Predictors[0].Cases[0] != plots.Point(measured[0]) {
 		t.Errorf("predictors %+v", d.Predictors)
 	}
 	for _, kind := range verify.TrainingFigures() {
 		if _, err := drawCurves(kind, levels[:1]); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
+	}
+}
+
+// TestTrainingFiguresSayTheirSlice: no two of a kind have one caption or one
+// title of an axis, and all have what they show in words.
+func TestTrainingFiguresSayTheirSlice(t *testing.T) {
+	captions, titles := map[string]string{}, map[string]string{}
+	for _, figure := range verify.TrainingFigures() {
+		text := caption([]verify.Curve{{Figure: figure, Kind: verify.MonteCarlo, Setting: verify.Setting{Population: "uniform", Batch: 16, Replicates: 6}}})
+		title := calibrationData(figure, nil).Measured
+		if strings.HasPrefix(figure, verify.FigureLevels) {
+			title = levelData(figure, nil).Panels[0].Y
+		}
+		for want, has := range map[string]bool{
+			"averaged over rollouts": strings.Contains(figure, "rollout-"), "averaged over prompts": strings.Contains(figure, "prompt-"),
+			"small": strings.HasSuffix(figure, "-small"), "best": strings.HasSuffix(figure, "-best"),
+		} {
+			if strings.Contains(text, want) != has || strings.Contains(title, want) != has {
+				t.Errorf("%s: %q in caption or title is not %v: %q, %q", figure, want, has, text, title)
+			}
+		}
+		for want, has := range map[string]bool{"Dashed: ": strings.HasPrefix(figure, verify.FigureLevels), "the diagonal": strings.HasPrefix(figure, verify.FigureCalibration)} {
+			if strings.Contains(text, want) != has {
+				t.Errorf("%s: %q in the caption is not %v: %q", figure, want, has, text)
+			}
+		}
+		if captions[text] != "" || titles[title] != "" {
+			t.Errorf("%s has the caption or title of %s%s", figure, captions[text], titles[title])
+		}
+		captions[text], titles[title] = figure, figure
+	}
+	if text := ofSlice(verify.FigureSlopes); text != "" {
+		t.Errorf("a figure of no training runs says %q", text)
 	}
 }
 

@@ -58,6 +58,9 @@ func (l *ladder) curves(rung int) map[string][]verify.Curve {
 
 // caption says of what the curves of a figure were computed, kind by kind.
 func caption(curves []verify.Curve) string {
+	if aggregate, rates, ok := verify.SliceOf(curves[0].Figure); ok {
+		return trainedCaption(curves, aggregate, rates)
+	}
 	var parts []string
 	for _, kind := range []struct{ name, words string }{
 		{verify.ClosedForm, "closed form"},
@@ -74,10 +77,6 @@ func caption(curves []verify.Curve) string {
 			}
 			strategies, populations = append(strategies, shortSpec(c.Strategy)), append(populations, c.Population)
 			switch {
-			case trained(c.Figure) && c.Kind == verify.MeanField:
-				words = "mean field of training, steps without size at one rate"
-			case trained(c.Figure):
-				words = fmt.Sprintf("training runs with 95 %% intervals over %d seeds", c.Replicates)
 			case c.Figure == verify.FigureLag:
 				words = fmt.Sprintf("training runs of equal length with 95 %% intervals over %d seeds, a line a rule that limits ratios", c.Replicates)
 			case c.Figure == verify.FigureReplay:
@@ -111,9 +110,9 @@ func drawCurves(kind string, curves []verify.Curve) (plots.Figure, error) {
 	families, ceiling := familiesOf(curves)
 	switch {
 	case strings.HasPrefix(kind, verify.FigureCalibration):
-		return plots.Calibration(calibrationData(families))
+		return plots.Calibration(calibrationData(kind, families))
 	case strings.HasPrefix(kind, verify.FigureLevels):
-		return plots.Curves(levelData(families))
+		return plots.Curves(levelData(kind, families))
 	}
 	switch kind {
 	case verify.FigureGradient:
@@ -266,21 +265,50 @@ func lagData(curves []verify.Curve) plots.CurvesData {
 	return plots.CurvesData{Title: "Quality against lag", X: "lag in model updates", Panels: []plots.CurvesPanel{panel}}
 }
 
-// trained reports whether a figure is one of training runs.
-func trained(figure string) bool {
-	return strings.HasPrefix(figure, verify.FigureCalibration) || strings.HasPrefix(figure, verify.FigureLevels)
+// trainedCaption says which slice of the training runs a figure shows, and what
+// its marks and lines are.
+func trainedCaption(curves []verify.Curve, aggregate, rates string) string {
+	how := "all strategies at one small learning rate"
+	if rates == "best" {
+		how = "every strategy at its own best learning rate of a grid, chosen on other seeds than those shown"
+	}
+	var populations []string
+	seeds, batch := 0, 0
+	for _, c := range curves {
+		populations, seeds, batch = append(populations, c.Population), max(seeds, c.Replicates), max(batch, c.Batch)
+	}
+	text := fmt.Sprintf("Losses averaged over %ss, %s; runs of %d paired seeds with batches of %d prompts, 95 %% intervals over seeds. ", aggregate, how, seeds, batch)
+	if strings.HasPrefix(curves[0].Figure, verify.FigureCalibration) {
+		return text + "A mark is a case of the table below under one predictor: prompts, policy, estimator and a schedule of VIGOR (its defaults, or two rounds of 4 and 16): rollouts to target of groups of 8 over VIGOR's, measured beside predicted. " +
+			"On the diagonal a prediction is right, above it too low. eta^(1/3), eta^(1/2) and eta are powers of the mean field's eta on the initial prompts, " +
+			"progress is what the first step gains, path is the mean field of training, in steps without size at one rate."
+	}
+	return text + fmt.Sprintf("Solid: rollouts that groups of 8 need to a mean success over those of VIGOR's defaults, GRPO on one logit a prompt. "+
+		"Dashed: the same of the mean field of training, the limit of large batches in steps without size at one rate. Populations: %s.", listed(populations))
 }
 
-func calibrationData(families []plots.Family) plots.CalibrationData {
-	d := plots.CalibrationData{Predicted: "ratio of rollouts, predicted", Measured: "ratio of rollouts, measured"}
+// ofSlice says in a title of an axis which slice a figure shows; "" of none.
+func ofSlice(figure string) string {
+	aggregate, rates, ok := verify.SliceOf(figure)
+	switch {
+	case !ok:
+		return ""
+	case rates == "best":
+		return fmt.Sprintf(", loss averaged over %ss, own best rates", aggregate)
+	}
+	return fmt.Sprintf(", loss averaged over %ss, one small rate", aggregate)
+}
+
+func calibrationData(figure string, families []plots.Family) plots.CalibrationData {
+	d := plots.CalibrationData{Predicted: "ratio of rollouts, predicted", Measured: "ratio of rollouts, measured" + ofSlice(figure)}
 	for _, f := range families {
 		d.Predictors = append(d.Predictors, plots.Predictor{Label: f.Label, Cases: f.MonteCarlo})
 	}
 	return d
 }
 
-func levelData(families []plots.Family) plots.CurvesData {
-	panel := plots.CurvesPanel{Y: "rollouts of groups of 8 over VIGOR's", Reference: 1, Name: "groups of 8"}
+func levelData(figure string, families []plots.Family) plots.CurvesData {
+	panel := plots.CurvesPanel{Y: "rollouts of groups of 8 over VIGOR's" + ofSlice(figure), Reference: 1, Name: "groups of 8"}
 	for _, f := range families {
 		panel.Lines = append(panel.Lines, plots.Line{Label: f.Label, First: f.MonteCarlo, Second: f.MeanField})
 	}

@@ -23,6 +23,18 @@ func TrainingFigures() []string {
 	return names
 }
 
+// SliceOf returns by what losses average, "rollout" or "prompt", and the rates,
+// "small" or "best", that a figure of training runs shows; ok is false of another
+// figure.
+func SliceOf(figure string) (aggregate, rates string, ok bool) {
+	for _, s := range slices6 {
+		if figure == FigureLevels+s.name() || figure == FigureCalibration+s.name() {
+			return s.aggregate, string(s.regime), true
+		}
+	}
+	return "", "", false
+}
+
 // published is the speedup that VIGOR's paper states (theory.md, 3.1).
 const published = 2.3
 
