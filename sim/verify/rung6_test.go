@@ -229,6 +229,14 @@ func TestSliceRows(t *testing.T) {
 			t.Errorf("%s: %s, want %s: %+v", id, rows[id].Verdict, want, rows[id])
 		}
 	}
+	for id, want := range map[string]string{
+		"eta^(1/3)": "eta^(1/3) predicts within 0.05, root mean square error of the logarithm, how many times fewer rollouts VIGOR needs to a target, averaged over rollouts, all at one small rate",
+		"path":      "path (the mean field of training, step after step) predicts within 0.05, root mean square error of the logarithm, how many times fewer rollouts VIGOR needs to a target, averaged over rollouts, all at one small rate",
+	} {
+		if got := rows[id].Claim; got != want || *rows[id].Reference != 0.05 {
+			t.Errorf("claim %q beside %v, want %q beside 0.05", got, *rows[id].Reference, want)
+		}
+	}
 	if got := *rows["published"].Estimate; got != 1.5 {
 		t.Errorf("the largest ratio is %v, want 1.5", got)
 	}

@@ -45,22 +45,22 @@ func (s slice) rows(ratios []Ratio) []Row {
 	for i, name := range PredictorNames {
 		rows = append(rows, s.predictorRow(Row{
 			ID:    name,
-			Claim: fmt.Sprintf("%s predicts how many times fewer rollouts VIGOR needs to a target, %s", name, s),
+			Claim: fmt.Sprintf("%s%s how many times fewer rollouts VIGOR needs to a target, %s", inWords(name), predicts, s),
 		}, plans, i))
 	}
 	if linkedOnes := withPolicy(plans, linked); len(linkedOnes) > 0 {
 		rows = append(rows, s.predictorRow(Row{
 			ID:    "path-of-uncoupled-prompts",
-			Claim: fmt.Sprintf("path predicts how many times fewer rollouts VIGOR needs where every prompt has its own logit, %s", s),
+			Claim: fmt.Sprintf("%s%s how many times fewer rollouts VIGOR needs where every prompt has its own logit, %s", inWords("path"), predicts, s),
 		}, withPolicy(plans, tabular), pathAt), s.predictorRow(Row{
 			ID:    "path-of-linked-prompts",
-			Claim: fmt.Sprintf("path, which knows of no shared features, predicts how many times fewer rollouts VIGOR needs where prompts share some, %s", s),
+			Claim: fmt.Sprintf("%s%s how many times fewer rollouts VIGOR needs where prompts share features, of which it knows nothing, %s", inWords("path"), predicts, s),
 		}, linkedOnes, pathAt))
 	}
 	if s.regime == smallSteps {
 		rows = append(rows, s.predictorRow(Row{
 			ID:    "path-of-fixed-groups",
-			Claim: fmt.Sprintf("path predicts the rollouts of fixed groups of 2 and 16 beside groups of 8, %s", s),
+			Claim: fmt.Sprintf("%s%s the rollouts of fixed groups of 2 and 16 beside groups of 8, %s", inWords("path"), predicts, s),
 			Note:  "a step of the same rate is a step: smaller groups make more of them of the same rollouts",
 		}, of(ratios, "fixed:g=2", "fixed:g=16"), pathAt))
 	}
@@ -68,6 +68,21 @@ func (s slice) rows(ratios []Ratio) []Row {
 		rows = append(rows, s.gainRow(name, of(ratios, name)))
 	}
 	return append(rows, s.publishedRow(plans))
+}
+
+// predicts is the claim of a predictor: its row has the root mean square error as
+// the estimate and the allowed size as the reference.
+var predicts = fmt.Sprintf(" predicts within %g, root mean square error of the logarithm,", exactBy)
+
+// inWords says what a predictor is, where its name does not.
+func inWords(predictor string) string {
+	switch predictor {
+	case "progress":
+		return "progress (what the first step gains)"
+	case "path":
+		return "path (the mean field of training, step after step)"
+	}
+	return predictor
 }
 
 // withPolicy returns the ratios of a policy.

@@ -96,6 +96,7 @@ func Ladder(r *verify.Report, reproduce string, figures map[int][]Figure) []byte
 	claims, checks := ofKind(rows, verify.Claim), ofKind(rows, verify.Check)
 	for _, rung := range Rungs(rows) {
 		fmt.Fprintf(&b, "\n## Rung %d: %s\n\n", rung, RungTitle(rung))
+		predictors(&b, ofRung(claims, rung))
 		for _, f := range figures[rung] {
 			fmt.Fprintf(&b, "![%s](figures/%s.png)\n\n*%s*\n\n", strings.ReplaceAll(f.Name, "-", " "), f.Name, f.Caption)
 		}
@@ -377,6 +378,19 @@ func measured(r *verify.Row) string {
 		return fmt.Sprintf("%.3g", *r.Estimate)
 	}
 	return fmt.Sprintf("%.3g [%.3g, %.3g]", *r.Estimate, r.Interval[0], r.Interval[1])
+}
+
+// predictors says how to read the claims of predictors, before any figure of them.
+func predictors(b *bytes.Buffer, claims []verify.Row) {
+	i := slices.IndexFunc(claims, func(r verify.Row) bool { return r.Rung == 6 && strings.HasSuffix(r.ID, ".path") && r.Estimate != nil })
+	if i < 0 {
+		return
+	}
+	fmt.Fprintf(b, "A ratio is the rollouts to target of groups of 8 over those of a strategy, above 1 where the strategy needs fewer. "+
+		"Predictors of it: eta of the mean field on the initial prompts, to three exponents; progress, what the first step gains; "+
+		"and path, the mean field of training: the limit of large batches in steps without size at one learning rate, followed as the prompts are learnt. "+
+		"Where a claim says that one predicts, the estimate is the root mean square over cases of log(measured/predicted), less what seeds add, and the reference is its allowed size: "+
+		"0.05 is off by 5 %%, 0.7 by a factor of 2. Verdict: %s.\n\n", claims[i].Test)
 }
 
 // ratios prints what training runs measured beside what was predicted.

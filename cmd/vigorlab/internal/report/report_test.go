@@ -102,7 +102,9 @@ func TestReportSaysWhereTheSpeedupComesFrom(t *testing.T) {
 		claim("6.reach.start.uniform", 1.25, verify.Fails, nil),
 		claim("6.reach.defaults.beta:a=1,b=2", 2.5, verify.Holds, nil),
 		claim("6.rollout-small.eta^(1/3)", 0.2, verify.Fails, nil),
+		claim("6.rollout-small.path", 0.03, verify.Holds, nil),
 	)
+	r.Sections[0].Rows[len(r.Sections[0].Rows)-1].Test = "the test of predictors"
 	x := 1.5
 	r.Sections[0].Ratios = []verify.Ratio{{Population: "uniform", Policy: "logit", Estimator: "grpo", Aggregate: "rollout", Regime: "small", Target: .9, Strategy: "vigor", Reason: "never|reached", Predicted: []*float64{&x, nil}}}
 	text := string(report.Ladder(r, "", nil))
@@ -113,6 +115,10 @@ func TestReportSaysWhereTheSpeedupComesFrom(t *testing.T) {
 		"at least 2.3 times as much on none of the populations tried.",
 		"2.3 or more is reached on beta:a=1,b=2 (2.5).",
 		"eta^(1/3), the published predictor, does not foretell",
+		"## Rung 6: rollouts to target\n\nA ratio is the rollouts to target of groups of 8 over those of a strategy",
+		"path, the mean field of training: ",
+		"the estimate is the root mean square over cases of log(measured/predicted)",
+		"Verdict: the test of predictors.\n\n",
 		`| rollouts | small | uniform to 0.9, logit, grpo | vigor | never\|reached |  | 1.500 |  |`,
 	} {
 		if !strings.Contains(text, want) {
@@ -121,5 +127,8 @@ func TestReportSaysWhereTheSpeedupComesFrom(t *testing.T) {
 	}
 	if text := string(report.Ladder(ladder(claim("2.x", 1, verify.Fails, nil)), "", nil)); strings.Contains(text, "can come from") {
 		t.Error("a report without training runs says where a speedup comes from")
+	}
+	if text := string(report.Ladder(ladder(claim("6.path.x", 1, verify.Holds, nil)), "", nil)); strings.Contains(text, "Predictors of it") {
+		t.Error("a report without predictors says how to read them")
 	}
 }
