@@ -65,7 +65,7 @@ func niceStep(x float64) float64 {
 	return 10 * p
 }
 
-// logTicks labels decades; where fewer than two are in range, also 2 and 5
+// logTicks labels decades, from the first on as many as there is room for; where fewer than two are in range, also 2 and 5
 // times them; and where these are too few, multiples as on a linear axis.
 func logTicks(min, max float64, n int) []plot.Tick {
 	if !(min > 0 && max > min) {
@@ -86,7 +86,7 @@ func logTicks(min, max float64, n int) []plot.Tick {
 				continue
 			}
 			t := plot.Tick{Value: v}
-			if m == 1 && mod(k, every) == 0 || decades < 2 && (m == 2 || m == 5) {
+			if m == 1 && (k-lo)%every == 0 || decades < 2 && (m == 2 || m == 5) {
 				t.Label = number(v, int(math.Max(0, -float64(k))), 1)
 				labelled++
 			}
@@ -100,8 +100,6 @@ func logTicks(min, max float64, n int) []plot.Tick {
 	}
 	return ticks
 }
-
-func mod(k, m int) int { return ((k % m) + m) % m }
 
 // number prints v with the given decimals, or where that gets long with at most
 // digits significant ones and an exponent, and with a true minus sign.

@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -377,6 +378,30 @@ func TestTicks(t *testing.T) {
 			t.Fatalf("%d labels in [%v, %v], want <= %d", labels, lo, hi, most)
 		}
 	})
+}
+
+// TestEverySecondDecade: where not every decade has room for a label, the first
+// one in range has one, so that as many have as can.
+func TestEverySecondDecade(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		n      int
+		want   []string
+	}{
+		{1e-5, 0.49, 4, []string{"0.00001", "0.001", "0.1"}},
+		{0.5, 2e5, 3, []string{"1", "100", "10000"}},
+		{0.5, 2e4, 5, []string{"1", "10", "100", "1000", "10000"}},
+	} {
+		var got []string
+		for _, k := range (axis{log: true}).ticks(c.lo, c.hi, c.n) {
+			if k.Label != "" {
+				got = append(got, k.Label)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("[%v, %v] has the labels %q, want %q", c.lo, c.hi, got, c.want)
+		}
+	}
 }
 
 func TestNumber(t *testing.T) {
