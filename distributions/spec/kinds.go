@@ -48,7 +48,7 @@ const nameMixture = "mixture"
 
 func populationKinds() []kind {
 	var (
-		shape  = Parameter{"shape", "", "[1e-09, 10000]", "Pareto shape, theory.md's kappa"}
+		shape  = Parameter{"shape", "", "[1e-09, 10000]", "Pareto shape kappa"}
 		low    = Parameter{"min", "", "[1e-100, 1)", "smallest value"}
 		a      = Parameter{"a", "", "[0.0001, 1e+06]", "first parameter of the Beta law"}
 		b      = Parameter{"b", "", "[0.0001, 1e+06]", "second parameter of the Beta law"}
@@ -70,7 +70,7 @@ func populationKinds() []kind {
 				Parameter{"max", "", "(min, 1]", "largest u; without it u is unbounded, for theory and perfect selection only"},
 				Parameter{"hard", "0.5", "[0, 1]", "probability of p < 1/2, given u"},
 			),
-			simple, "paper", "theory.md, sections 3 and 3.1; unbounded in arXiv 2607.22002, Theorem 2",
+			simple, "paper", "VIGOR, arXiv 2607.22002, Theorem 2, where u is unbounded; its truncation to max is our own",
 		}, readParetoVariance},
 		{Info{
 			"pareto-success",
@@ -79,16 +79,16 @@ func populationKinds() []kind {
 				doc(low, "smallest success probability"),
 				Parameter{"max", "1", "(min, 1]", "largest success probability"},
 			),
-			simple, "own", "theory.md, section 5, rung 3",
+			simple, "own", "our own: p itself Pareto, where Theorem 2 of VIGOR, arXiv 2607.22002, has the reward variance so",
 		}, func(r *reader) Population {
 			return r.law(law(distributions.NewParetoSuccess(r.number("shape"), r.number("min"), r.number("max"))))
 		}},
 		{
-			Info{"beta", withLengths(a, b), simple, "own", "theory.md, section 3.2"},
+			Info{"beta", withLengths(a, b), simple, "own", "the usual law of probabilities; the mean field under it is our own"},
 			func(r *reader) Population { return r.law(law(distributions.NewBeta(r.number("a"), r.number("b")))) },
 		},
 		{
-			Info{"uniform", withLengths(), simple, "own", "theory.md, section 3.2"},
+			Info{"uniform", withLengths(), simple, "own", "the usual law of probabilities; the mean field under it is our own"},
 			func(r *reader) Population { return r.law(distributions.NewUniform(), nil) },
 		},
 		{

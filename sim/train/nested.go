@@ -61,7 +61,7 @@ var nestedKind = systemKind{
 			{"max_weight", "the largest pi/mu of an outcome of the step's groups"},
 		},
 		Provenance: "reconstruction",
-		Source:     "Nested-ReFT (arXiv 2508.10123): only the abstract could be read; strategies/systems.md, section 2",
+		Source:     "Nested-ReFT, arXiv 2508.10123: only the abstract could be read, the rest is our own derivation",
 	},
 }
 

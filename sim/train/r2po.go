@@ -101,7 +101,7 @@ var r2poKind = systemKind{
 			{"stage_a", "rollouts of stage A that were charged with the step"},
 		},
 		Provenance: "code",
-		Source:     "R2PO (arXiv 2601.11960; github RRPO-ARR/Code); strategies/systems.md, section 1",
+		Source:     "R2PO, arXiv 2601.11960; RRPO-ARR/Code",
 	},
 }
 

@@ -174,7 +174,7 @@ var meanings = []meaning{
 	{
 		"5.exponents.limit", "",
 		"Training time of one logit goes like 1/u0 under policy gradient, and under GRPO once p0 is far below 1/G; with groups without end it goes like u0^(-1/2).",
-		"Training time of one logit does not follow the exponents that theory.md derives.",
+		"Training time of one logit does not follow the exponents derived for it.",
 	},
 	{
 		"5.exponents.third", "",
