@@ -207,7 +207,7 @@ func TestKeys(t *testing.T) {
 		{quickTraining + " --policy sequence:floor=1e-3 --lr 10,20 --choose-seeds 2", map[string]string{
 			"": "arms batch choose_seeds coding command common_rate epochs eval grids kl learning_rates level max_rollouts optimizer policy population " +
 				"prompts resamples schema seed seeds target token_mean version warnings",
-			"arms.0": "aggregate at by_level curve diagnostics diverged edge estimator learning_rate ledger probes provenance ratio rollouts_to_target steps_to_target " +
+			"arms.0": "aggregate at by_level curve diagnostics diverged edge estimator learning_rate ledger log_odds_per_epoch probes provenance ratio rollouts_to_target steps_to_target " +
 				"strategy success system token_ratio tokens_to_target",
 			"arms.0.rollouts_to_target": "high low median reached reason seeds", // 3 seeds have no interval
 			"arms.0.ratio":              "estimate high low reason statistic",
@@ -218,10 +218,10 @@ func TestKeys(t *testing.T) {
 			"arms.0.curve.0.success":    "high low mean se seeds",
 			"arms.0.ledger":             "cost extra generated rounds steps tokens trained",
 			"arms.0.ledger.cost":        figureKeys,
-			"grids.0":                   "aggregate diverged estimator learning_rate rollouts_to_target strategy success system",
+			"grids.0":                   "aggregate diverged estimator learning_rate log_odds_per_epoch rollouts_to_target strategy success system",
 		}},
 		{quickTraining + " --policy softmax:floor=1e-3 --lr 10 --system m2po:lag=4", map[string]string{
-			"arms.0": "aggregate at by_level curve diagnostics diverged edge estimator learning_rate ledger probes provenance ratio rollouts_to_target steps_to_target " +
+			"arms.0": "aggregate at by_level curve diagnostics diverged edge estimator learning_rate ledger log_odds_per_epoch probes provenance ratio rollouts_to_target steps_to_target " +
 				"strategy success system",
 			"arms.0.success":       figureKeys,
 			"arms.1.diagnostics.0": "mean name se seeds",

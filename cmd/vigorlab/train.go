@@ -41,6 +41,7 @@ type trainFlags struct {
 	clip            float64
 	objective       train.Objective
 	cfg             trial.Config
+	moves           map[string]float64 // of log odds in an epoch at rate 1, by estimator (see train.EpochMove); none where nothing moves
 }
 
 // The words of train's flags.
@@ -75,7 +76,9 @@ aggregation and system beside it is an arm. All arms of a seed start alike.
 An allocation rescales the step. So every arm first runs at each learning rate of
 a grid; then, on other seeds, at the rate that was best for it and at the one
 that was best for the reference. Without --lr the grid runs from a rate at which an
-epoch moves prompts' log odds by at most 1/4 to one of 4, by factors of 2.
+epoch moves prompts' log odds by at most 1/4 to one of 4, by factors of 2. Beside every
+rate stands by how much an epoch of groups of --group, along the exact gradient at the
+start, moves the log odds of the prompt that it moves most.
 
 Policies: logit, one logit a prompt; softmax:answers=K, a few answers a prompt;
 linear:overlap=X,heldout=N, prompts that share features; sequence:tokens=L, answers
@@ -366,8 +369,9 @@ func (f *trainFlags) checkTarget(population spec.Population, policy train.Policy
 	}
 }
 
-// rates sets the grid of learning rates.
+// rates sets the grid of learning rates, and what they move.
 func (f *trainFlags) rates(policy train.Policy, estimators []advantage.Estimator) {
+	f.measureMoves(policy, estimators)
 	if f.rate == rateAuto {
 		if len(estimators) == 0 || policy == nil {
 			return // which are at fault themselves
@@ -388,6 +392,38 @@ func (f *trainFlags) rates(policy train.Policy, estimators []advantage.Estimator
 	}
 	slices.Sort(f.cfg.Rates)
 	f.cfg.Rates = slices.Compact(f.cfg.Rates)
+}
+
+// measureMoves finds what a learning rate of 1 does under every estimator.
+func (f *trainFlags) measureMoves(policy train.Policy, estimators []advantage.Estimator) {
+	f.moves = map[string]float64{}
+	if policy == nil {
+		return
+	}
+	for _, e := range estimators {
+		if move, err := train.EpochMove(policy, f.optimizer, e, f.cfg.Train.Batch, f.group); err == nil {
+			f.moves[e.Spec()] = move
+		}
+	}
+}
+
+// move returns by how much an epoch at a rate moves log odds, nil where that is not
+// known.
+func (f *trainFlags) move(estimator string, rate float64) *float64 {
+	m, known := f.moves[estimator]
+	if !known {
+		return nil
+	}
+	return output.Finite(rate * m)
+}
+
+// addMove adds it to a document.
+func (f *trainFlags) addMove(o *output.Object, estimator string, rate float64) {
+	m := f.move(estimator, rate)
+	o.Add("log_odds_per_epoch", m)
+	if m == nil {
+		o.Add("reason", "groups of the reference move no prompt at the start, or one without bound")
+	}
 }
 
 // systems returns the systems, none first, whose specs it normalises.

@@ -53,7 +53,7 @@ func distinctTraining() (*training, map[string]float64) {
 		return r
 	}
 	t := &training{
-		flags: &trainFlags{policy: "logit:floor=0", eval: evalTrained, prompts: 64, cfg: trial.DefaultConfig()}, population: "uniform",
+		flags: &trainFlags{policy: "logit:floor=0", eval: evalTrained, prompts: 64, cfg: trial.DefaultConfig(), moves: map[string]float64{"rloo": 0.375}}, population: "uniform",
 		Result: &trial.Result{Target: 0.75, Levels: []float64{0.5, 0.75}, Rates: []float64{1, 2}, ChooseSeeds: 2, Seeds: 4, Level: 0.95, Common: 0},
 	}
 	for i, arm := range []string{"fixed:g=8", "vigor:m0=2"} {
@@ -115,6 +115,9 @@ func TestTrainingNumbers(t *testing.T) {
 		}
 		key := fmt.Sprintf("%s %s %v ", strategy, at, rate)
 		under := fmt.Sprintf("%s %s ", strategy, source)
+		if move := rows[key+"log_odds_per_epoch"].Value; e["log_odds_per_epoch"] != rate*0.375 || move == nil || *move != rate*0.375 {
+			t.Errorf("%s: log odds an epoch %v, in rows %v, want %v", key, e["log_odds_per_epoch"], move, rate*0.375)
+		}
 		for _, unit := range []string{"rollouts", "tokens", "cost", "steps"} {
 			figure := e[unit+"_to_target"].(map[string]any)
 			name := under + "level 0.75 " + unit
@@ -187,11 +190,14 @@ func TestTrainingText(t *testing.T) {
 		t.Fatal("no table at the common rate")
 	}
 	for _, c := range []struct{ part, name, at string }{{own, "vigor:m0=2", atBest}, {common, "vigor:m0=2", atCommon}} {
-		row := ""
+		row, move := "", map[string]string{atBest: " 0.75 ", atCommon: " 0.38 "}[c.at]
 		for line := range strings.Lines(c.part) {
 			if strings.HasPrefix(line, c.name+" ") && strings.Contains(line, "3 of 4") {
 				row = line
 			}
+		}
+		if !strings.Contains(row, move) {
+			t.Errorf("%s at %s: no%sin %q", c.name, c.at, move, row)
 		}
 		for _, figure := range []string{"rollouts", "rollouts low", "rollouts high", "ratio", "ratio low", "ratio high"} {
 			if n := fmt.Sprint(want[c.name+" "+c.at+" level 0.75 "+figure]); !strings.Contains(row, n) {
@@ -257,6 +263,39 @@ func TestSystemPictures(t *testing.T) {
 	}
 	if i != 1 {
 		t.Errorf("%d pictures of systems, want 1", i)
+	}
+}
+
+// TestSlowRates: only rates of the user's own are warned of, those that move little
+// always, others below auto's where nothing was reached.
+func TestSlowRates(t *testing.T) {
+	for _, c := range []struct {
+		rate    string
+		move    float64
+		reached int
+		want    []string
+	}{
+		{"1,2", 0.004, 3, []string{"--lr 1 moves log odds by up to 0.004 an epoch: nothing will be learnt; auto starts at 1/4", "--lr 2 moves log odds by up to 0.008 an epoch"}},
+		{"1,2", 0.006, 3, []string{"--lr 1 moves"}},
+		{"1,2", 0.006, 0, []string{"--lr 1 moves", "no run reached the target, at rates that move log odds by up to 0.012 an epoch"}},
+		{"1,2", 0.15, 0, nil},
+		{rateAuto, 0.004, 0, nil},
+	} {
+		tr, _ := distinctTraining()
+		tr.flags.rate, tr.flags.moves = c.rate, map[string]float64{"rloo": c.move}
+		for _, e := range tr.entries() {
+			target(e.report).Reached = c.reached
+		}
+		got := tr.slowRates()
+		if len(got) != len(c.want) {
+			t.Errorf("%+v: %q", c, got)
+			continue
+		}
+		for i := range got {
+			if !strings.Contains(got[i], c.want[i]) {
+				t.Errorf("%q, want %q", got[i], c.want[i])
+			}
+		}
 	}
 }
 

@@ -116,6 +116,7 @@ func (t *training) arm(e entry) output.Object {
 		{Key: "at", Value: e.at},
 		{Key: "edge", Value: t.edge(e.ArmResult)},
 	}
+	t.flags.addMove(&o, e.Estimator, e.report.Rate)
 	last := target(e.report)
 	for _, m := range measures(last) {
 		o.Add(m.unit+"_to_target", median(m.Median, last))
@@ -269,6 +270,7 @@ func (t *training) grids() []output.Object {
 				{Key: "system", Value: a.System},
 				{Key: "learning_rate", Value: g.Rate},
 			}
+			t.flags.addMove(&o, a.Estimator, g.Rate)
 			o.Add("rollouts_to_target", median(g.Median, &trial.LevelResult{Reached: g.Reached, Seeds: t.ChooseSeeds}))
 			o.Add("success", g.Success)
 			o.Add("diverged", diverged(g.Diverged))
@@ -320,7 +322,9 @@ func (t *training) rows() []trainRow {
 				rows = append(rows, r.fill(figure(f.estimate)))
 			}
 		}
-		rows = append(rows, diagnosticRows(base, e.report)...)
+		r := base
+		r.Figure, r.Value = "log_odds_per_epoch", t.flags.move(e.Estimator, e.report.Rate)
+		rows = append(append(rows, r), diagnosticRows(base, e.report)...)
 		for _, f := range t.ledger(e) {
 			r := base
 			r.Figure = "ledger." + f.name
@@ -447,6 +451,7 @@ func (t *training) warnings() []string {
 	case *steps < fewSteps:
 		warnings = append(warnings, fmt.Sprintf("the reference reached the target in %v steps: rollouts are counted by whole steps, and no ratio is finer; a smaller --lr or a larger --prompts makes runs longer", *steps))
 	}
+	warnings = append(warnings, t.slowRates()...)
 	for i := range t.Arms {
 		a := &t.Arms[i]
 		if a.Edge != "" {
@@ -464,6 +469,35 @@ func (t *training) warnings() []string {
 				break
 			}
 		}
+	}
+	return warnings
+}
+
+// What an epoch moves log odds by: under the least nothing will be learnt, at leastAuto
+// the grid of auto begins.
+const leastMoved, leastAuto = 1.0 / 100, 1.0 / 4
+
+// slowRates warns of rates that the user gave under which too little moves.
+func (t *training) slowRates() []string {
+	if t.flags.rate == rateAuto || len(t.flags.moves) == 0 {
+		return nil
+	}
+	var warnings []string
+	most := 0.0 // of the largest rate
+	for _, rate := range t.Rates {
+		most = 0
+		for i := range t.Arms {
+			if m := t.flags.move(t.Arms[i].Estimator, rate); m != nil {
+				most = max(most, *m)
+			}
+		}
+		if most < leastMoved {
+			warnings = append(warnings, fmt.Sprintf("--lr %s moves log odds by up to %.2g an epoch: nothing will be learnt; auto starts at 1/4", brief(rate), most))
+		}
+	}
+	reached := slices.ContainsFunc(t.entries(), func(e entry) bool { return target(e.report).Reached > 0 })
+	if !reached && most >= leastMoved && most < leastAuto {
+		warnings = append(warnings, fmt.Sprintf("no run reached the target, at rates that move log odds by up to %.2g an epoch: auto starts at 1/4", most))
 	}
 	return warnings
 }

@@ -109,17 +109,26 @@ func (t *training) setting() string {
 
 func (t *training) targetGrid(names []string, entries []entry) output.Grid {
 	percent := fmt.Sprintf("%.3g %%", 100*t.Level)
-	g := output.Grid{Head: []string{"", "learning rate", "reached", "median rollouts", percent, "ratio", percent}}
+	g := output.Grid{Head: []string{"", "learning rate", "log odds", "reached", "median rollouts", percent, "ratio", percent}}
 	for _, e := range entries {
 		l := target(e.report)
 		rate := brief(e.report.Rate)
 		if t.chose() && e.at == atBest && e.Edge != "" {
 			rate += " (" + e.Edge + ")"
 		}
-		g.Add(names[e.arm], rate, fmt.Sprintf("%d of %d", l.Reached, l.Seeds),
+		g.Add(names[e.arm], rate, t.moveText(e.Estimator, e.report.Rate), fmt.Sprintf("%d of %d", l.Reached, l.Seeds),
 			output.Number(l.Rollouts.Median.Estimate), ends(l.Rollouts.Median), ratioText(e.arm, l.Rollouts.Ratio.Figure), ratioEnds(e.arm, l.Rollouts.Ratio.Figure))
 	}
 	return g
+}
+
+// moveText prints by how much an epoch at a rate moves log odds.
+func (t *training) moveText(estimator string, rate float64) string {
+	m := t.flags.move(estimator, rate)
+	if m == nil {
+		return output.Absent
+	}
+	return fmt.Sprintf("%.2g", *m)
 }
 
 // ends prints an interval, whose upper end may not exist.
@@ -300,6 +309,8 @@ func (t *training) footnotes() []string {
 			"target, else the median, with a bootstrap interval of %d resamples of the seeds. Every interval stands alone at %.3g %%: of twenty arms like the "+
 			"reference about one will seem to differ.", t.flags.cfg.Resamples, 100*t.Level),
 	}
+	lines = append(lines, fmt.Sprintf("log odds says what the learning rate beside it does: it moves log odds by up to so much an epoch, those of the prompt that moves most, to first order along "+
+		"the exact gradient of groups of %d at the start, one update a step. A quarter is little, four much: what auto ranges over.", t.flags.group))
 	if t.chose() {
 		lines = append(lines, "The best rate of an arm was chosen on other seeds than those reported. Which one it is hangs on chance too, which no interval "+
 			"knows of: arms that are alike may be reported at different rates, where they do differ, and more than one in twenty will seem to. At the common rate an arm that rescales the step is judged by "+

@@ -19,38 +19,15 @@ const leastMove, mostMove = 0.25, 4
 
 // AutoRates returns learning rates to choose from, by factors of 2: under the least
 // of them an epoch moves no prompt's log odds of success by more than 1/4, under
-// the largest some prompt's by 4 or more, whichever of the estimators is used. The
-// optimizer is a spec without its rate.
-//
-// An epoch is prompts/batch steps, one visit a prompt, along the exact mean gradient
-// of groups of n >= 2 rollouts at the policy as it stands, f averaged over prompts.
-// At rate lr it moves the parameters by
-//
-//	sgd       lr f prompts/batch
-//	momentum  the same over 1-beta, until the velocity is gone
-//	adam      lr sign(f) sqrt((1-beta2^d)/(1-beta2)), d = prompts/batch
-//
-// the last one for a parameter that only one prompt moves: the second moment is
-// (1-beta2) g^2/(1-beta2^d) after its visit, and is taken to stay there while the
-// first moment fades. The log odds follow to first order. Rates are rounded to 3
-// digits; the policy comes back as it was.
+// the largest some prompt's by 4 or more, whichever of the estimators is used (see
+// EpochMove). The optimizer is a spec without its rate. Rates are rounded to 3 digits;
+// the policy comes back as it was.
 func AutoRates(p Policy, optimizer string, estimators []advantage.Estimator, batch, n int) ([]float64, error) {
-	if !(n >= 2 && batch >= 1 && p.Prompts() >= batch) {
-		return nil, fmt.Errorf("groups of %d, batches of %d of %d prompts, want groups of at least 2 and batches in [1, prompts]", n, batch, p.Prompts())
-	}
-	o, err := NewOptimizer(WithRate(optimizer, 1))
-	if err != nil {
-		return nil, err
-	}
 	low, high := math.Inf(1), 0.0
 	for _, e := range estimators {
-		direction, err := epoch(p, o, e, float64(p.Prompts())/float64(batch), n)
+		move, err := EpochMove(p, optimizer, e, batch, n)
 		if err != nil {
 			return nil, err
-		}
-		move := fastest(p, direction)
-		if !(move > 0 && move <= math.MaxFloat64) {
-			return nil, fmt.Errorf("%s: groups of %d move no prompt at the start, give a learning rate", e.Spec(), n)
 		}
 		low, high = min(low, leastMove/move), max(high, mostMove/move)
 	}
@@ -62,6 +39,42 @@ func AutoRates(p Policy, optimizer string, estimators []advantage.Estimator, bat
 			return rates, nil
 		}
 	}
+}
+
+// EpochMove returns by how much an epoch at learning rate 1 moves the log odds of
+// success of the prompt that it moves most, > 0. Another rate moves them by that many
+// times as much, which gives a learning rate a unit. The optimizer is a spec without
+// its rate. It fails where groups move no prompt.
+//
+// An epoch is prompts/batch steps, one visit a prompt, along the exact mean gradient
+// of groups of n >= 2 rollouts at the policy as it stands, f averaged over prompts.
+// At rate lr it moves the parameters by
+//
+//	sgd       lr f prompts/batch
+//	momentum  the same over 1-beta, until the velocity is gone
+//	adam      lr sign(f) sqrt((1-beta2^d)/(1-beta2)), d = prompts/batch
+//
+// the last one for a parameter that only one prompt moves: the second moment is
+// (1-beta2) g^2/(1-beta2^d) after its visit, and is taken to stay there while the
+// first moment fades. The log odds follow to first order. The policy comes back as it
+// was.
+func EpochMove(p Policy, optimizer string, e advantage.Estimator, batch, n int) (float64, error) {
+	if !(n >= 2 && batch >= 1 && p.Prompts() >= batch) {
+		return 0, fmt.Errorf("groups of %d, batches of %d of %d prompts, want groups of at least 2 and batches in [1, prompts]", n, batch, p.Prompts())
+	}
+	o, err := NewOptimizer(WithRate(optimizer, 1))
+	if err != nil {
+		return 0, err
+	}
+	direction, err := epoch(p, o, e, float64(p.Prompts())/float64(batch), n)
+	if err != nil {
+		return 0, err
+	}
+	move := fastest(p, direction)
+	if !(move > 0 && move <= math.MaxFloat64) {
+		return 0, fmt.Errorf("%s: groups of %d move no prompt at the start, give a learning rate", e.Spec(), n)
+	}
+	return move, nil
 }
 
 // epoch returns how far an epoch of so many steps moves each parameter at rate 1.

@@ -54,6 +54,17 @@ func TestAutoRatesByHand(t *testing.T) {
 		}
 		p := evenPolicy(t, c.policy, 50)
 		before := slices.Clone(p.Parameters())
+		most := 0.0
+		for _, e := range e {
+			move, err := EpochMove(p, c.optimizer, e, 10, c.n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			most = max(most, move)
+		}
+		if !(math.Abs(most*c.low/0.25-1) < 1e-6) {
+			t.Errorf("%s, %s, %s in groups of %d: an epoch at rate 1 moves log odds by %v, want %v", c.policy, c.optimizer, c.estimators, c.n, most, 0.25/c.low)
+		}
 		rates, err := AutoRates(p, c.optimizer, e, 10, c.n)
 		if err != nil {
 			t.Fatal(err)
