@@ -492,7 +492,7 @@ func (t *training) slowRates() []string {
 			}
 		}
 		if most < leastMoved {
-			warnings = append(warnings, fmt.Sprintf("--lr %s moves log odds by up to %.2g an epoch: nothing will be learnt; auto starts at 1/4", brief(rate), most))
+			warnings = append(warnings, fmt.Sprintf("--lr %v moves log odds by up to %.2g an epoch: nothing will be learnt; auto starts at 1/4", rate, most))
 		}
 	}
 	reached := slices.ContainsFunc(t.entries(), func(e entry) bool { return target(e.report).Reached > 0 })

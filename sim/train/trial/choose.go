@@ -14,8 +14,10 @@ func (t *trial) choose(r *Result, records []Record) {
 	}
 	for i := range r.Arms {
 		a := &r.Arms[i]
+		var last, before []Record // of the two largest rates
 		for _, rate := range r.Rates {
 			a.Grid = append(a.Grid, t.rateResult(rate, records[:t.cfg.ChooseSeeds]))
+			last, before = records[:t.cfg.ChooseSeeds], last
 			records = records[t.cfg.ChooseSeeds:]
 		}
 		for k := range a.Grid {
@@ -28,6 +30,8 @@ func (t *trial) choose(r *Result, records []Record) {
 			a.Edge = "lowest"
 		case len(a.Grid) - 1:
 			a.Edge = "highest"
+			gain := t.compare(before, last, len(t.levels)-1, rollouts)
+			a.Gain = &gain
 		}
 	}
 	r.Common = r.Arms[0].Best

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -18,18 +19,22 @@ func (t *trial) report(r *Result, records []Record) {
 		hasTokens = hasTokens || end.Tokens > 0
 		hasCost = hasCost || end.Cost != float64(end.Rollouts)
 	}
-	reference := records[:t.cfg.Seeds]
+	runs := t.runs(r, records)
+	reference := runs[0][r.Common]
 	for i := range r.Arms {
 		a := &r.Arms[i]
+		var within []Record // of the arm that Measure.Within compares with
+		if base := r.within(i); base >= 0 {
+			within = runs[base][r.Arms[base].Best]
+		}
 		for _, rate := range r.reported(i) {
-			own := records[:t.cfg.Seeds]
-			records = records[t.cfg.Seeds:]
+			own := runs[i][rate]
 			report := &Report{
 				Rate: r.Rates[rate], Diverged: divergences(own), Success: t.successes(own), Diagnostics: diagnostics(own),
 				Curve: curve(own), Probes: t.probes(own),
 			}
 			for level := range t.levels {
-				report.Levels = append(report.Levels, t.levelResult(level, own, reference, hasTokens, hasCost))
+				report.Levels = append(report.Levels, t.levelResult(level, own, reference, within, hasTokens, hasCost))
 			}
 			if rate == r.Common {
 				a.Common = report
@@ -41,14 +46,48 @@ func (t *trial) report(r *Result, records []Record) {
 	}
 }
 
-// levelResult works out what it took the runs of an arm to reach a level.
-func (t *trial) levelResult(level int, own, reference []Record, hasTokens, hasCost bool) LevelResult {
-	key := stream.New(t.cfg.Train.Seed).Named("bootstrap")
-	measure := func(unit func(*Spent) float64) *Measure {
-		return &Measure{
-			Median: t.median(own, level, unit),
-			Ratio:  Compare(durations(reference, level, unit), durations(own, level, unit), t.cfg.Resamples, t.cfg.Level, key),
+// runs returns the records that report, by arm and the place of the rate.
+func (t *trial) runs(r *Result, records []Record) []map[int][]Record {
+	runs := make([]map[int][]Record, len(r.Arms))
+	for i := range r.Arms {
+		runs[i] = map[int][]Record{}
+		for _, rate := range r.reported(i) {
+			runs[i][rate] = records[:t.cfg.Seeds]
+			records = records[t.cfg.Seeds:]
 		}
+	}
+	return runs
+}
+
+// within returns the arm of the reference's strategy under the system, estimator
+// and aggregation of an arm; -1 for none, or where that is the arm or has no system.
+func (r *Result) within(arm int) int {
+	a := r.Arms[arm]
+	a.Strategy = r.Arms[0].Strategy
+	if a.System == "" || a.Strategy == r.Arms[arm].Strategy {
+		return -1
+	}
+	return slices.IndexFunc(r.Arms, func(b ArmResult) bool {
+		return a.Strategy == b.Strategy && a.Estimator == b.Estimator && a.Aggregate == b.Aggregate && a.System == b.System && a.Optimizer == b.Optimizer
+	})
+}
+
+// compare returns what one set of runs spent until a level over what another did.
+func (t *trial) compare(reference, arm []Record, level int, unit func(*Spent) float64) Ratio {
+	key := stream.New(t.cfg.Train.Seed).Named("bootstrap")
+	return Compare(durations(reference, level, unit), durations(arm, level, unit), t.cfg.Resamples, t.cfg.Level, key)
+}
+
+// levelResult works out what it took the runs of an arm to reach a level; within is
+// nil where there is nothing to compare with.
+func (t *trial) levelResult(level int, own, reference, within []Record, hasTokens, hasCost bool) LevelResult {
+	measure := func(unit func(*Spent) float64) *Measure {
+		m := &Measure{Median: t.median(own, level, unit), Ratio: t.compare(reference, own, level, unit)}
+		if within != nil {
+			ratio := t.compare(within, own, level, unit)
+			m.Within = &ratio
+		}
+		return m
 	}
 	l := LevelResult{
 		Level: t.levels[level], Reached: reached(durations(own, level, steps)), Seeds: len(own),

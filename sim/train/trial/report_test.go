@@ -146,7 +146,7 @@ func TestUnits(t *testing.T) {
 	}
 	reference := []Record{record(80, 80, true), record(160, 160, true), record(240, 240, true)}
 	own := []Record{record(80, 40, true), record(160, 80, true), record(240, 120, true)}
-	l := tr.levelResult(0, own, reference, true, true)
+	l := tr.levelResult(0, own, reference, nil, true, true)
 	if *l.Rollouts.Ratio.Estimate != 1 || !(math.Abs(*l.Cost.Ratio.Estimate-2) < 1e-12) || *l.Cost.Median.Estimate != 80 || *l.Tokens.Median.Estimate != 480 || *l.Steps.Estimate != 20 || l.Reached != 3 {
 		t.Errorf("%+v", l)
 	}
@@ -160,7 +160,7 @@ func TestUnits(t *testing.T) {
 	}
 	own[1] = record(8, 8, false) // an early end, not a fast one
 	own[1].Diverged = &Diverged{Step: 1, Quantity: "gradient", Value: "NaN"}
-	l = tr.levelResult(0, own, reference, false, false)
+	l = tr.levelResult(0, own, reference, nil, false, false)
 	if l.Tokens != nil || l.Cost != nil || l.Reached != 2 || *l.Rollouts.Median.Estimate != 240 || l.Rollouts.Ratio.Statistic != StatisticMedian || *l.Rollouts.Ratio.Estimate != 1 {
 		t.Errorf("%+v, median %v", l, orInf(l.Rollouts.Median.Estimate))
 	}
@@ -195,5 +195,61 @@ func TestDiagnostics(t *testing.T) {
 	}
 	if d := diagnostics([]Record{{Curve: []train.CurvePoint{{}, {Step: 1}}}}); d != nil {
 		t.Errorf("%+v without a system", d)
+	}
+}
+
+// TestWithin by hand: an arm of a system is compared with the reference's strategy
+// under that system at that one's best rate, wherever the arm stands in the list.
+func TestWithin(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Seeds = 1
+	tr := &trial{cfg: &cfg, levels: []float64{0.9}}
+	arm := func(strategy, estimator, system string, best int) ArmResult {
+		return ArmResult{Strategy: strategy, Estimator: estimator, System: system, Best: best}
+	}
+	r := &Result{Rates: []float64{1, 2}, Common: 0, Arms: []ArmResult{
+		arm("fixed", "grpo", "", 0), arm("vigor", "grpo", "stale", 0), arm("fixed", "rloo", "stale", 0),
+		arm("fixed", "grpo", "stale", 1), arm("vigor", "grpo", "", 0), arm("vigor", "rloo", "other", 0),
+	}}
+	var records []Record
+	for _, n := range []int{80, 40, 16, 500, 120, 20, 10} { // the fourth arm reports at both rates
+		spent := Spent{Rollouts: n, Cost: float64(n)}
+		records = append(records, Record{Levels: []*Spent{&spent}, End: spent})
+	}
+	tr.report(r, records)
+	for i, want := range []float64{0, 3, 0, 0, 0, 0} { // 120/40
+		within := r.Arms[i].Own.Levels[0].Rollouts.Within
+		if (within == nil) != (want == 0) || within != nil && !(math.Abs(*within.Estimate-want) < 1e-12) {
+			t.Errorf("arm %d: %+v, want %v", i, within, want)
+		}
+	}
+	if ratio := *r.Arms[1].Own.Levels[0].Rollouts.Ratio.Estimate; !(math.Abs(ratio-2) < 1e-12) {
+		t.Errorf("ratio to the reference %v, want 80/40", ratio)
+	}
+}
+
+// TestGain by hand: where the largest rate is best, what the one before it spent over
+// what it did.
+func TestGain(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Rates, cfg.ChooseSeeds = []float64{1, 2, 4}, 6
+	tr := &trial{cfg: &cfg, levels: []float64{0.9}}
+	for _, c := range []struct {
+		spent [3]int
+		gain  float64 // 0 for none
+	}{{[3]int{320, 160, 40}, 4}, {[3]int{40, 160, 320}, 0}, {[3]int{160, 40, 320}, 0}} {
+		var records []Record
+		for _, n := range c.spent {
+			for seed := range cfg.ChooseSeeds {
+				spent := Spent{Rollouts: n + seed*n/10}
+				records = append(records, Record{Levels: []*Spent{&spent}, End: spent})
+			}
+		}
+		r := &Result{Rates: cfg.Rates, Arms: make([]ArmResult, 1)}
+		tr.choose(r, records)
+		gain := r.Arms[0].Gain
+		if (gain == nil) != (c.gain == 0) || gain != nil && !(math.Abs(*gain.Estimate-c.gain) < 1e-12 && *gain.Low > 3.9) {
+			t.Errorf("%v: %+v, want %v", c.spent, gain, c.gain)
+		}
 	}
 }

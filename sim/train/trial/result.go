@@ -32,6 +32,10 @@ type ArmResult struct {
 	// Edge says that the best rate is at an end of the grid, "lowest" or
 	// "highest", so that a better one may lie beyond; "" elsewhere.
 	Edge string
+	// Gain is, where Edge is "highest", what the second largest rate spent over what the
+	// largest did, paired by seed: where its interval holds 1 they cannot be told
+	// apart, and no larger rate is worth the search; nil elsewhere.
+	Gain *Ratio
 
 	Common *Report // at the common rate
 	Own    *Report // at the arm's own best rate: the same report where the rates are
@@ -74,7 +78,10 @@ type LevelResult struct {
 	Cost     *Measure // nil where every rollout costs as much as one of the full policy
 }
 
-// A Measure is what it took in one unit. Median is the Kaplan-Meier median over
+// A Measure is what it took in one unit. Within compares an arm of a system with the
+// reference's strategy under the same system, estimator and aggregation, at that arm's
+// own best rate: what the strategy is worth there, apart from what the system costs. It
+// is nil of arms without a system, of that arm itself and where no arm is it. Median is the Kaplan-Meier median over
 // seeds (see Median); a run that diverged, or ran out of steps, never gets there.
 // Others are censored at what they had spent when they ran out of rollouts: all
 // alike in rollouts, but not in tokens and cost. Ratio is what the reference spent, at its best rate, over
@@ -82,6 +89,7 @@ type LevelResult struct {
 type Measure struct {
 	Median Figure
 	Ratio  Ratio
+	Within *Ratio
 }
 
 // A Ratio compares an arm with the reference, paired by seed: Figure estimates
