@@ -84,7 +84,11 @@ Policies: logit, one logit a prompt; softmax:answers=K, a few answers a prompt;
 linear:overlap=X,heldout=N, prompts that share features; sequence:tokens=L, answers
 of several tokens. A draw of 0 or 1, which no policy has, wants floor > 0. Estimators:
 grpo:ddof=0,delta=0; drgrpo; rloo; reinforce:baseline=B; verl, trl and openrlhf as
-these libraries compute them. Optimizers: sgd, momentum:beta=0.9, adam.`,
+these libraries compute them. Optimizers: sgd, momentum:beta=0.9, adam.
+
+A system that makes several updates a step, as m2po does, differs from the reference
+by those too: lag=0 of the same system is its fair control. An arm of a system also has
+its ratio to the reference's strategy under that system.`,
 		Example: `  # does VIGOR save rollouts on a policy with one logit a prompt?
   vigorlab train --population beta:a=0.5,b=0.5 --strategy vigor --policy logit:floor=1e-6 --target 0.8 \
     --batch 16 --lr 1,2,4,8 --seeds 6 --choose-seeds 2 --out trained
@@ -462,13 +466,37 @@ func (f *trainFlags) canRun(s train.System, policy train.Policy) error {
 	if err != nil {
 		return err
 	}
-	objective := train.DefaultObjective()
-	objective.ClipLow, objective.ClipHigh = f.clip, f.clip // which a system's trust region refuses
-	u, err := train.NewUpdater(policy, objective, o)
-	if err != nil {
+	begin := func(clip float64) error {
+		objective := train.DefaultObjective()
+		objective.ClipLow, objective.ClipHigh = clip, clip
+		u, err := train.NewUpdater(policy, objective, o)
+		if err != nil {
+			return err
+		}
+		return s.Begin(policy, u, f.cfg.Train.StartKey())
+	}
+	if err := begin(math.Inf(1)); err != nil {
 		return err
 	}
-	return s.Begin(policy, u, f.cfg.Train.StartKey())
+	if begin(f.clip) != nil { // a trust region refuses it
+		return fmt.Errorf("the system limits ratios itself, want no --clip %v%s", f.clip, clipOf(s.Spec(), f.clip))
+	}
+	return nil
+}
+
+// clipOf says how the spec of a system clips, where it can.
+func clipOf(system string, clip float64) string {
+	info := infoOf(system)
+	has := func(key string) bool {
+		return slices.ContainsFunc(info.Parameters, func(p strategy.Parameter) bool { return p.Name == key })
+	}
+	switch {
+	case info == nil || !has("clip"):
+		return ""
+	case has("rule"):
+		return fmt.Sprintf(" but %s:rule=clip,clip=%v", info.Name, clip)
+	}
+	return fmt.Sprintf(" but %s:clip=%v", info.Name, clip)
 }
 
 // cross makes an arm of every strategy, estimator, aggregation and system.

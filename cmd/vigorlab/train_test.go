@@ -28,7 +28,14 @@ func distinctTraining() (*training, map[string]float64) {
 		return trial.Figure{Estimate: number(name), Low: number(name + " low"), High: number(name + " high")}
 	}
 	measure := func(name, ratio string) trial.Measure {
-		return trial.Measure{Median: figure(name), Ratio: trial.Ratio{Figure: figure(ratio), Statistic: trial.StatisticMean}}
+		of := func(name string) trial.Ratio {
+			return trial.Ratio{Figure: figure(name), Statistic: trial.StatisticMean}
+		}
+		m := trial.Measure{Median: figure(name), Ratio: of(ratio)}
+		if within := of(ratio + "_within"); strings.HasPrefix(name, "vigor") {
+			m.Within = &within
+		}
+		return m
 	}
 	mean := func(name string) sim.Estimate {
 		return sim.Estimate{Mean: *number(name), SE: *number(name + " se")}
@@ -185,7 +192,7 @@ func TestTrainingNumbers(t *testing.T) {
 func TestTrainingText(t *testing.T) {
 	training, want := distinctTraining()
 	text := textOf(training.result())
-	own, common, ok := strings.Cut(text, "all at 1, the best learning rate of the reference:")
+	own, common, ok := strings.Cut(text, "all at 1, the reference's best rate of the grid:")
 	if !ok {
 		t.Fatal("no table at the common rate")
 	}
@@ -293,6 +300,77 @@ func TestSlowRates(t *testing.T) {
 		}
 		for i := range got {
 			if !strings.Contains(got[i], c.want[i]) {
+				t.Errorf("%q, want %q", got[i], c.want[i])
+			}
+		}
+	}
+}
+
+// TestWithinText: the ratio within a system has a block of its own, here and in the
+// report.
+func TestWithinText(t *testing.T) {
+	tr, want := distinctTraining()
+	row := fmt.Sprint(want["vigor:m0=2 best level 0.75 ratio_within"])
+	for _, text := range []string{textOf(tr.result()), string(tr.report())} {
+		_, block, ok := strings.Cut(text, "Ratio to fixed:g=8 under the same system")
+		if !ok || !strings.Contains(block, row) || strings.Contains(text[:len(text)-len(block)], row) {
+			t.Errorf("no block of its own with %s in %q", row, text)
+		}
+	}
+}
+
+// TestPlateau: a grid whose largest rates are alike is not to be extended.
+func TestPlateau(t *testing.T) {
+	ratio := func(low, high float64) *trial.Ratio {
+		estimate := math.Sqrt(low * high)
+		return &trial.Ratio{Figure: trial.Figure{Estimate: &estimate, Low: &low, High: &high}}
+	}
+	for _, c := range []struct {
+		gain *trial.Ratio
+		want string
+	}{
+		{ratio(0.5, 2), "a plateau: it cannot be told from the rate below, which spends 1 times as many rollouts ([0.5, 2])"},
+		{ratio(1.1, 2), "a better one may lie beyond: give --lr a grid such as 2,4,8,16"},
+		{ratio(0.5, 0.9), "a better one may lie beyond"},
+		{&trial.Ratio{}, "a better one may lie beyond"},
+		{nil, "a better one may lie beyond"},
+	} {
+		tr, _ := distinctTraining()
+		tr.flags.objective.KL = 0.1
+		if got := tr.beyond(&trial.ArmResult{Edge: "highest", Gain: c.gain}); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestUnlikeUpdates: an arm of other updates a step, and one whose runs end within
+// three lags of updates, are warned of.
+func TestUnlikeUpdates(t *testing.T) {
+	for _, c := range []struct {
+		system string
+		steps  int
+		want   []string
+	}{
+		{"", 1, nil},
+		{"m2po:lag=8,updates=4,rule=none", 7, []string{"a makes 4 updates a step, the reference 1,"}},
+		{"m2po:lag=8,updates=4,rule=none", 6, []string{"a makes 4 updates", "a: 1 of 1 runs ended within 3 lags"}},
+		{"m2po:lag=0,updates=1,rule=none", 1, nil},
+		{"m2po:lag=8,updates=1,rule=none", 24, []string{"a: 1 of 1 runs ended"}},
+		{"m2po:lag=8,updates=1,rule=none", 25, nil},
+	} {
+		tr, _ := distinctTraining()
+		tr.Arms[1].System = c.system
+		record := func(phase string, arm, steps int) trial.Record {
+			return trial.Record{Job: trial.Job{Phase: phase, Arm: arm}, End: trial.Spent{Step: steps}}
+		}
+		tr.records = []trial.Record{record(trial.PhaseChoose, 1, 1), record(trial.PhaseReport, 0, 1), record(trial.PhaseReport, 1, c.steps)}
+		got := tr.unlikeUpdates([]string{"r", "a"})
+		if len(got) != len(c.want) {
+			t.Errorf("%+v: %q", c, got)
+			continue
+		}
+		for i := range got {
+			if !strings.HasPrefix(got[i], c.want[i]) {
 				t.Errorf("%q, want %q", got[i], c.want[i])
 			}
 		}

@@ -120,7 +120,7 @@ func (t *training) arm(e entry) output.Object {
 	last := target(e.report)
 	for _, m := range measures(last) {
 		o.Add(m.unit+"_to_target", median(m.Median, last))
-		o.Add(m.ratio, ratio(m.Ratio))
+		m.addRatios(&o)
 	}
 	o.Add("steps_to_target", median(last.Steps, last))
 	o.Add("success", figure(e.report.Success))
@@ -131,7 +131,7 @@ func (t *training) arm(e entry) output.Object {
 		level := output.Object{{Key: "level", Value: l.Level}}
 		for _, m := range measures(l) {
 			level.Add(m.unit, median(m.Median, l))
-			level.Add(m.ratio, ratio(m.Ratio))
+			m.addRatios(&level)
 		}
 		level.Add("steps", median(l.Steps, l))
 		levels = append(levels, level)
@@ -174,6 +174,17 @@ func (t *training) arm(e entry) output.Object {
 type measure struct {
 	unit, ratio string
 	*trial.Measure
+}
+
+// withinSuffix ends the names of ratios to the reference's strategy under the same system.
+const withinSuffix = "_within"
+
+// addRatios adds the ratios to a document.
+func (m *measure) addRatios(o *output.Object) {
+	o.Add(m.ratio, ratio(m.Ratio))
+	if m.Within != nil {
+		o.Add(m.ratio+withinSuffix, ratio(*m.Within))
+	}
 }
 
 // measures returns what it took to reach a level, in every unit that differs from
@@ -375,6 +386,9 @@ func levelRows(base trainRow, l *trial.LevelResult) []trainRow {
 	for _, m := range measures(l) {
 		add(m.unit, "median", m.Median)
 		add(m.ratio, m.Ratio.Statistic, m.Ratio.Figure)
+		if m.Within != nil {
+			add(m.ratio+withinSuffix, m.Within.Statistic, m.Within.Figure)
+		}
 	}
 	add("steps", "median", l.Steps)
 	return rows
@@ -451,11 +465,11 @@ func (t *training) warnings() []string {
 	case *steps < fewSteps:
 		warnings = append(warnings, fmt.Sprintf("the reference reached the target in %v steps: rollouts are counted by whole steps, and no ratio is finer; a smaller --lr or a larger --prompts makes runs longer", *steps))
 	}
-	warnings = append(warnings, t.slowRates()...)
+	warnings = append(append(warnings, t.slowRates()...), t.unlikeUpdates(names)...)
 	for i := range t.Arms {
 		a := &t.Arms[i]
 		if a.Edge != "" {
-			warnings = append(warnings, fmt.Sprintf("%s: the best learning rate is the %s of the grid, %s", names[i], a.Edge, t.beyond(a.Edge)))
+			warnings = append(warnings, fmt.Sprintf("%s: the best rate of the grid is the %s, %s", names[i], a.Edge, t.beyond(a)))
 		}
 		for _, e := range []struct {
 			words  string
@@ -502,8 +516,13 @@ func (t *training) slowRates() []string {
 	return warnings
 }
 
-// beyond says what lies beyond an end of the grid.
-func (t *training) beyond(edge string) string {
+// beyond says what lies beyond the end of the grid where an arm is best.
+func (t *training) beyond(a *trial.ArmResult) string {
+	edge := a.Edge
+	if g := a.Gain; g != nil && g.Low != nil && g.High != nil && *g.Low <= 1 && 1 <= *g.High {
+		return fmt.Sprintf("a plateau: it cannot be told from the rate below, which spends %s times as many rollouts (%s); a larger one is not worth the search",
+			ratioText(1, g.Figure), ratioEnds(1, g.Figure))
+	}
 	if o := t.flags.objective; edge == "highest" && strings.HasPrefix(t.flags.policy, "logit:") && o.KL == 0 && o.Epochs == 1 {
 		return "as is to be expected where prompts share nothing, so that no step is too long"
 	}

@@ -179,6 +179,60 @@ func withoutLag(system string) (lag int, rest string, ok bool) {
 	return lag, s.String(), ok
 }
 
+// updatesOf returns the model updates of a step under a system, by epoch, and its lag in
+// them.
+func updatesOf(system string) (updates, lag int) {
+	updates = 1
+	s, err := spec.Parse(system)
+	if err != nil {
+		return updates, 0 // no system
+	}
+	for _, p := range s.Params {
+		n, err := strconv.Atoi(p.Value)
+		switch {
+		case err != nil:
+		case p.Key == "updates":
+			updates = n
+		case p.Key == "lag":
+			lag = n
+		}
+	}
+	return updates, lag
+}
+
+// fewLags is a number of lags that a run should outlast: until the first is over all
+// answers are those of the initial policy.
+const fewLags = 3
+
+// unlikeUpdates warns of arms that make other numbers of updates a step than the
+// reference, and of runs that ended before staleness could tell.
+func (t *training) unlikeUpdates(names []string) []string {
+	var warnings []string
+	reference, _ := updatesOf(t.Arms[0].System)
+	for i := range t.Arms {
+		updates, lag := updatesOf(t.Arms[i].System)
+		if updates != reference {
+			warnings = append(warnings, fmt.Sprintf("%s makes %d updates a step, the reference %d, so that their ratio mixes updates with what the system does: the fair control is the same system with lag=0",
+				names[i], updates, reference))
+		}
+		short, runs := 0, 0
+		for k := range t.records {
+			r := &t.records[k]
+			if r.Phase != trial.PhaseReport || r.Arm != i || lag == 0 {
+				continue
+			}
+			runs++
+			if r.End.Step*updates <= fewLags*lag {
+				short++
+			}
+		}
+		if short > 0 {
+			warnings = append(warnings, fmt.Sprintf("%s: %d of %d runs ended within %d lags, where many answers are still those of the initial policy: a smaller --lr or lag, or a higher --target", names[i], short, runs, fewLags))
+		}
+	}
+	return warnings
+}
+
 // shortSystem leaves out of a system's spec what it has by default.
 func shortSystem(system string) string {
 	s, err := spec.Parse(system)

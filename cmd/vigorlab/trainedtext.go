@@ -43,6 +43,11 @@ func (t *training) text(x *output.Text) {
 		x.Note("", t.atWords(entries[0].at)+":")
 		x.Grid(t.levelGrid(names, entries[1:]))
 	}
+	if g := t.withinGrid(names, entries); len(g.Rows) > 0 {
+		x.Heading(withinHeading(names[0]))
+		x.Note("", withinNote)
+		x.Grid(g)
+	}
 	if g := t.otherUnits(names, entries); len(g.Rows) > 0 {
 		x.Heading("In tokens, and at the price of the system")
 		x.Grid(g)
@@ -89,9 +94,9 @@ func (t *training) atWords(at string) string {
 	case !t.chose():
 		return fmt.Sprintf("all at the learning rate %s", brief(t.Rates[0]))
 	case at == atCommon:
-		return fmt.Sprintf("all at %s, the best learning rate of the reference", brief(t.Rates[t.Common]))
+		return fmt.Sprintf("all at %s, the reference's best rate of the grid", brief(t.Rates[t.Common]))
 	}
-	return "each at its own best learning rate"
+	return "each at its own best rate of the grid"
 }
 
 func brief(x float64) string { return output.Number(&x) }
@@ -186,6 +191,26 @@ func (t *training) levelGrid(names []string, entries []entry) output.Grid {
 			cells = append(cells, cell)
 		}
 		g.Add(cells...)
+	}
+	return g
+}
+
+// withinHeading heads the ratios within systems; reference is the name of the reference.
+func withinHeading(reference string) string {
+	return "Ratio to " + reference + " under the same system"
+}
+
+// withinNote says what they compare.
+const withinNote = "what the reference's strategy spends under an arm's own system, estimator and aggregation, at its own best rate of the grid, over what the arm spends:"
+
+// withinGrid prints what a strategy is worth under its system, where the run has the
+// reference's strategy there too.
+func (t *training) withinGrid(names []string, entries []entry) output.Grid {
+	g := output.Grid{Head: []string{"", "ratio", fmt.Sprintf("%.3g %%", 100*t.Level)}}
+	for _, e := range entries {
+		if w := target(e.report).Rollouts.Within; w != nil {
+			g.Add(names[e.arm], ratioText(e.arm, w.Figure), ratioEnds(e.arm, w.Figure))
+		}
 	}
 	return g
 }
@@ -345,6 +370,10 @@ func (t *training) report() []byte {
 			fmt.Fprintf(&b, "\n## Rollouts until %s, %s\n\n", t.goal(), t.atWords(at))
 			markdown(&b, t.targetGrid(names, entries))
 		}
+	}
+	if g := t.withinGrid(names, t.final()); len(g.Rows) > 0 {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", withinHeading(names[0]), withinNote)
+		markdown(&b, g)
 	}
 	if g := t.diagnosticGrid(names, t.final()); len(g.Rows) > 0 {
 		fmt.Fprintf(&b, "\n## What the systems report, %s\n\n", t.atWords(t.final()[0].at))
