@@ -270,18 +270,28 @@ func UnknownName(name string, known []string) error {
 }
 
 // Nearest returns the known word with the smallest edit distance to word, if
-// that is at most two, or a third of the word's length where that is more.
+// that is at most a third of the word's length: at most one for words shorter than six,
+// of two letters or more, and two where letters have only changed places.
 func Nearest(word string, known []string) (string, bool) {
 	if len(word) > 80 {
 		return "", false
 	}
-	best, distance := "", max(2, len(word)/3)+1
+	word = strings.ToLower(word)
+	best, distance := "", len(word)
 	for _, k := range known {
-		if d := levenshtein.ComputeDistance(strings.ToLower(word), k); d < distance {
+		d := levenshtein.ComputeDistance(word, k)
+		if near := d <= max(1, len(word)/3) || d == 2 && letters(word) == letters(k); near && d < distance {
 			best, distance = k, d
 		}
 	}
 	return best, best != ""
+}
+
+// letters returns the letters of a word in order.
+func letters(word string) string {
+	l := []rune(word)
+	slices.Sort(l)
+	return string(l)
 }
 
 // FormatFloat prints x with the fewest digits that parse back to x.
