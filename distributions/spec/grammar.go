@@ -270,17 +270,17 @@ func UnknownName(name string, known []string) error {
 }
 
 // Nearest returns the known word with the smallest edit distance to word, if
-// that is at most a third of the word's length: at most one for words shorter than six,
-// of two letters or more, and two where letters have only changed places.
+// that is at most two, or a third of the word's length where that is more, and less than
+// half of the longer word's: ppo is not m2po. Two letters may always change places.
 func Nearest(word string, known []string) (string, bool) {
 	if len(word) > 80 {
 		return "", false
 	}
 	word = strings.ToLower(word)
-	best, distance := "", len(word)
+	best, distance := "", max(2, len(word)/3)+1
 	for _, k := range known {
 		d := levenshtein.ComputeDistance(word, k)
-		if near := d <= max(1, len(word)/3) || d == 2 && letters(word) == letters(k); near && d < distance {
+		if near := 2*d < max(len(word), len(k)) || letters(word) == letters(k); near && d < distance {
 			best, distance = k, d
 		}
 	}

@@ -187,7 +187,7 @@ func TestArgsFaults(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"beta", "uniform", "spiked-beta"}
 	for word, want := range map[string]string{
-		"bta": "beta", "BETA": "beta", "unifrom": "uniform", "spikedbeta": "spiked-beta", "xyzzyxyzzy": "", "a": "", "bt": "", "beat": "beta", "bet": "beta", "bxyta": "", "uniqueform": "uniform", strings.Repeat("beta", 30): "",
+		"bta": "beta", "BETA": "beta", "unifrom": "uniform", "spikedbeta": "spiked-beta", "xyzzyxyzzy": "", "a": "", "bt": "", "beat": "beta", "bet": "beta", "bxyta": "beta", "xyta": "", "uniqueform": "uniform", strings.Repeat("beta", 30): "",
 	} {
 		if got, ok := spec.Nearest(word, known); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, %v, want %q", word, got, ok, want)
