@@ -14,6 +14,9 @@ type CurvesData struct {
 	LogX   bool      // X <= 0 is then dropped
 	Styles [2]string // what a line's two curves are, where some line has both
 	Panels []CurvesPanel
+	// Inks gives labels their colours and marks, numbers from 0, so that they keep them
+	// from figure to figure; a label that is not there has that of its place.
+	Inks map[string]int
 }
 
 // A CurvesPanel is one quantity, line by line.
@@ -46,7 +49,7 @@ func Curves(d CurvesData) (Figure, error) {
 	for _, q := range d.Panels {
 		ch := chart{
 			what: "curves", xTitle: d.X, yTitle: q.Y, kindNames: d.Styles[:],
-			x: axis{log: d.LogX}, y: axis{log: q.LogY}, xRange: emptySpan(),
+			inks: d.Inks, x: axis{log: d.LogX}, y: axis{log: q.LogY}, xRange: emptySpan(),
 		}
 		for _, l := range q.Lines {
 			ch.families = append(ch.families, Family{Label: l.Label, ClosedForm: l.First, Truncated: l.Second})

@@ -426,6 +426,27 @@ func TestNumbersReachCurves(t *testing.T) {
 	}
 }
 
+// TestInks: labels keep their colours where others are left out, even alone.
+func TestInks(t *testing.T) {
+	d := sampleCurves()
+	d.Panels = d.Panels[:1]
+	lines := d.Panels[0].Lines
+	d.Inks = map[string]int{}
+	for i, l := range lines {
+		d.Inks[l.Label] = i
+	}
+	for k := range lines {
+		l := lines[k]
+		l.Second = nil
+		d.Panels[0].Lines = []Line{l}
+		p := look(must(Curves(d)), TwoColumn)
+		x, y := p.scales(t, false, false)
+		if !p.hasCurve(l.First, x, y, inkOf(k).mark, nil) {
+			t.Errorf("%s alone has not the colour %d", l.Label, k)
+		}
+	}
+}
+
 // hasPolygon reports whether a mark with corners stands around the point.
 func (p *probe) hasPolygon(q Point, x, y scale, c color.Color) bool {
 	for _, f := range p.fills {

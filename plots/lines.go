@@ -21,7 +21,8 @@ type chart struct {
 	include  []float64 // y values that must be in range
 	xRange   span      // of the axis; empty: that of the data
 
-	kindNames []string // of the first kinds, in place of kinds' own
+	inks      map[string]int // by label, see CurvesData
+	kindNames []string       // of the first kinds, in place of kinds' own
 }
 
 // kindName names a kind in keys and notes.
@@ -101,9 +102,12 @@ func (ch chart) panel(n *notes) (*panel, error) {
 func (ch chart) traces(n *notes) []trace {
 	var ts []trace
 	for i, fam := range ch.families {
-		name := n.clean(fam.Label)
+		name, series := n.clean(fam.Label), i
+		if ink, given := ch.inks[fam.Label]; given && ink >= 0 {
+			series = ink
+		}
 		for k := range kinds {
-			t := trace{family: i, kind: kind(k), series: i, name: name}
+			t := trace{family: i, kind: kind(k), series: series, name: name}
 			what := name
 			if kindName := n.clean(ch.kindName(kind(k))); kindName != "" {
 				what += ", " + kindName
@@ -123,11 +127,8 @@ func (ch chart) traces(n *notes) []trace {
 	dashed := countKinds(ts, trace.curve) > 1
 	for i := range ts {
 		t := &ts[i]
-		if len(ch.families) == 1 {
-			t.series = int(t.kind)
-			if len(ts) > 1 {
-				t.name = n.clean(ch.kindName(t.kind))
-			}
+		if len(ch.families) == 1 && len(ts) > 1 {
+			t.series, t.name = int(t.kind), n.clean(ch.kindName(t.kind))
 		}
 		if ch.x.integer {
 			t.shift = aside(t.family, len(ch.families))

@@ -89,6 +89,16 @@ func flatten(err error) []error {
 	return parts
 }
 
+// A stoppedError is an interrupt that left a run in a directory which the same command
+// goes on with.
+type stoppedError struct {
+	err error
+	out string
+}
+
+func (e *stoppedError) Error() string   { return e.err.Error() }
+func (e *stoppedError) Unwrap() []error { return []error{e.err} }
+
 // exitCode prints an error with its hints and returns the exit code.
 func exitCode(stderr io.Writer, err error) int {
 	var usage *usageError
@@ -98,7 +108,12 @@ func exitCode(stderr io.Writer, err error) int {
 		return exitDone
 	case errors.Is(err, context.Canceled):
 		others := slices.DeleteFunc(flatten(err), func(e error) bool { return errors.Is(e, context.Canceled) })
-		complain(stderr, append(others, errors.New("interrupted")), nil)
+		var hints []string
+		var stopped *stoppedError
+		if errors.As(err, &stopped) {
+			hints = append(hints, "give the same command again to go on; "+stopped.out+" keeps the runs that are finished")
+		}
+		complain(stderr, append(others, errors.New("interrupted")), hints)
 		return exitInterrupted
 	case errors.As(err, &usage):
 		complain(stderr, usage.errs, usage.hints)

@@ -248,6 +248,7 @@ func TestKeys(t *testing.T) {
 			"0.capabilities": "changes_loss embeddings exact_budget first_epoch history picks_prompts truth",
 			"0.parameters.0": "default doc name range",
 		}},
+		{"policies", map[string]string{"0": "doc name parameters provenance source", "0.parameters.0": "default doc name range"}},
 		{"systems", map[string]string{"0": "diagnostics name parameters provenance source", "0.parameters.0": "default doc name range"}},
 		{"populations", map[string]string{
 			"0":              "capabilities name parameters provenance source",

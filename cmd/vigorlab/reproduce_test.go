@@ -82,7 +82,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			"--strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4,update=survivors,reuse=false --batch 4 --replicates 3",
 		quickTraining + " --policy sequence:floor=1e-3 --lr 10,20 --choose-seeds 1 --estimator grpo --estimator drgrpo --aggregate both " +
 			"--strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4,update=survivors,reuse=false",
-		"strategies", "populations", "systems", "version",
+		"strategies", "populations", "policies", "systems", "version",
 	} {
 		for line := range strings.Lines(runTable(t, strings.Fields(args))) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 && !strings.HasPrefix(line, "# ") {

@@ -116,7 +116,7 @@ func (f *trainFlags) registerTraining(cmd *cobra.Command) {
 	text := func(target *string, name, want, usage string) {
 		flags.Var(&textFlag{target, name, want, &f.faults}, name, usage)
 	}
-	text(&f.policy, "policy", "a spec such as logit", "policy `SPEC` that learns")
+	text(&f.policy, "policy", "a spec such as logit", "policy `SPEC` that learns (see vigorlab policies)")
 	flags.StringArrayVar(&f.populationSpecs, "population", nil, "population `SPEC` of initial success probabilities (see vigorlab populations)")
 	flags.StringArrayVar(&f.strategySpecs, "strategy", nil, "strategy `SPEC`, repeatable (see vigorlab strategies)")
 	f.whole(flags, &f.group, "group", 2, 1000, "the reference is fixed:g=`G`")
@@ -190,7 +190,7 @@ func (f *trainFlags) trial(ctx context.Context, a *app, population spec.Populati
 	t := &training{flags: f, reproduce: line.String(), population: population.Spec}
 	var notes []string // what figures do not show
 	err = f.long(record, func(d *rundir.Dir) error {
-		if err := f.journal(d, &t.records); err != nil {
+		if err := f.journal(a, d, &t.records); err != nil {
 			return err
 		}
 		t.Result, err = await(ctx, func() (*trial.Result, error) { return trial.Run(ctx, f.cfg) })
@@ -202,6 +202,9 @@ func (f *trainFlags) trial(ctx context.Context, a *app, population spec.Populati
 		}
 		return d.Write("report.md", t.report())
 	})
+	if errors.Is(err, context.Canceled) && f.out != "" {
+		return &stoppedError{err, f.out}
+	}
 	if err != nil {
 		return err
 	}
@@ -214,7 +217,7 @@ var phaseWords = map[string]string{trial.PhaseChoose: "runs that choose rates", 
 
 // journal gathers every record, and makes the trial keep it in the run directory
 // as soon as its run is finished, and go on behind those of earlier sittings.
-func (f *trainFlags) journal(d *rundir.Dir, records *[]trial.Record) error {
+func (f *trainFlags) journal(a *app, d *rundir.Dir, records *[]trial.Record) error {
 	gather := func(r *trial.Record) error {
 		*records = append(*records, *r)
 		return nil
@@ -232,6 +235,9 @@ func (f *trainFlags) journal(d *rundir.Dir, records *[]trial.Record) error {
 		if err := json.Unmarshal(line, &f.cfg.Done[i]); err != nil {
 			return fmt.Errorf("--out %s: line %d of the journal: %w", f.out, i+1, err)
 		}
+	}
+	if len(lines) > 0 && !f.quiet {
+		fmt.Fprintf(a.stderr, "vigorlab: going on after the %d runs that %s keeps\n", len(lines), f.out)
 	}
 	*records = slices.Clone(f.cfg.Done)
 	f.cfg.Save = func(r *trial.Record) error {

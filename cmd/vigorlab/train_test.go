@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/plots"
 	"vigorlab/sim"
 	"vigorlab/sim/rollout"
@@ -377,6 +382,62 @@ func TestUnlikeUpdates(t *testing.T) {
 	}
 }
 
+// TestInks: an arm keeps its colour where the reference is left out.
+func TestInks(t *testing.T) {
+	tr, _ := distinctTraining()
+	for _, p := range tr.pictures() {
+		for _, q := range p.data.Panels {
+			for _, l := range q.Lines {
+				if ink, ok := p.data.Inks[l.Label]; !ok || ink != map[string]int{"fixed:g=8": 0, "vigor:m0=2": 1}[l.Label] {
+					t.Errorf("%s: %s has colour %d, %v", p.name, l.Label, ink, ok)
+				}
+			}
+		}
+		if alt := p.alt(); !strings.Contains(alt, " against "+p.data.X) || !strings.Contains(alt, "vigor:m0=2") || !strings.Contains(string(tr.report()), "!["+alt+"](figures/"+p.name+".png)") {
+			t.Errorf("%s: %q", p.name, alt)
+		}
+	}
+}
+
+// TestGoingOn: an interrupt says how to go on where a directory keeps the runs, and
+// the next command from where.
+func TestGoingOn(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	var stderr bytes.Buffer
+	a := &app{stderr: &stderr}
+	f := &trainFlags{}
+	f.out = out
+	for _, want := range []string{"", "vigorlab: going on after the 1 runs that " + out + " keeps\n"} {
+		stderr.Reset()
+		record, err := f.record(a, "train", newCommandLine("train"), output.Object{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, _, err := rundir.Resume(out, record, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var records []trial.Record
+		if err := f.journal(a, d, &records); err != nil {
+			t.Fatal(err)
+		}
+		if got := stderr.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if err := f.cfg.Save(&trial.Record{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.End(context.Canceled); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	stderr.Reset()
+	code := exitCode(&stderr, &stoppedError{context.Canceled, "run"})
+	if got, want := stderr.String(), "vigorlab: interrupted\nhint: give the same command again to go on; run keeps the runs that are finished\n"; code != exitInterrupted || got != want {
+		t.Errorf("%d, %q, want %q", code, got, want)
+	}
+}
+
 // TestFinding: the sentence follows from the interval.
 func TestFinding(t *testing.T) {
 	f := func(x float64) *float64 {
@@ -391,6 +452,7 @@ func TestFinding(t *testing.T) {
 	}{
 		{1.5, 1.1, 2, "a needs fewer rollouts than r: the reference spends 1.5 times as many ([1.1, 2])."},
 		{0.5, 0.4, 0.9, "a needs more rollouts than r: the reference spends 0.5 times as many ([0.4, 0.9])."},
+		{1, 1, 1, "a is identical to r on every seed, in the rollouts that it needs."},
 		{1.5, 0.9, 2, "a cannot be told from r: the reference spends 1.5 times as many ([0.9, 2])."},
 		{1.5, 1, 2, "a cannot be told from r"},
 		{math.NaN(), 1.2, math.NaN(), "a needs fewer rollouts than r: the interval of the ratio is [1.2, -]."},

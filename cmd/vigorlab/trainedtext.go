@@ -313,6 +313,8 @@ func finding(name, reference string, l *trial.LevelResult) string {
 		spends = fmt.Sprintf("the interval of the ratio is %s", ratioEnds(1, f))
 	}
 	switch {
+	case f.Estimate != nil && f.Low != nil && f.High != nil && *f.Low == 1 && *f.Estimate == 1 && *f.High == 1:
+		return fmt.Sprintf("%s is identical to %s on every seed, in the rollouts that it needs.", name, reference)
 	case f.Low != nil && *f.Low > 1:
 		return fmt.Sprintf("%s needs fewer rollouts than %s: %s.", name, reference, spends)
 	case f.High != nil && *f.High < 1:
@@ -398,7 +400,7 @@ func (t *training) report() []byte {
 	}
 	b.WriteString("\n## Figures\n\n")
 	for _, p := range t.pictures() {
-		fmt.Fprintf(&b, "![%s](figures/%s.png)\n\n*%s %s*\n\n", strings.ReplaceAll(p.name, "-", " "), p.name, p.caption, t.setting())
+		fmt.Fprintf(&b, "![%s](figures/%s.png)\n\n*%s %s*\n\n", p.alt(), p.name, p.caption, t.setting())
 	}
 	return b.Bytes()
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"vigorlab/plots"
 	"vigorlab/sim/train/trial"
@@ -11,6 +13,19 @@ import (
 type picture struct {
 	name, caption string
 	data          plots.CurvesData
+}
+
+// alt says in words what is drawn, for those who do not see it.
+func (p *picture) alt() string {
+	var panels []string
+	for _, q := range p.data.Panels {
+		var lines []string
+		for _, l := range q.Lines {
+			lines = append(lines, l.Label)
+		}
+		panels = append(panels, fmt.Sprintf("%s against %s, a line each for %s", q.Y, p.data.X, strings.Join(lines, "; ")))
+	}
+	return strings.NewReplacer("[", "(", "]", ")").Replace(strings.Join(panels, ". "))
 }
 
 // drawings returns the figures of training runs.
@@ -51,9 +66,16 @@ func (t *training) pictures() []picture {
 			axisOf{"steps since last trained on, mean", "starvation_mean"}, axisOf{"share of prompts never trained on", "never_trained"}),
 		t.byTarget(),
 		t.sensitivity(),
-		t.lagPicture(),
 	}
 	all = append(all, t.systemPictures()...)
+	inks := map[string]int{} // an arm has one colour in all figures
+	for i, name := range t.names() {
+		inks[name] = i
+	}
+	for i := range all {
+		all[i].data.Inks = inks
+	}
+	all = append(all, t.lagPicture()) // whose lines are no arms
 	var some []picture
 	for _, p := range all {
 		p.data.Panels = withLines(p.data.Panels)
