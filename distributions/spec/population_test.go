@@ -95,7 +95,7 @@ func TestPopulationsRefuse(t *testing.T) {
 		{"beta:a=1,b=1,a=1", []string{"beta: a is given twice, want it once"}},
 		{"beta:a=x,c=1", []string{
 			"beta: a = x, " + beta, "beta: b is missing, " + beta,
-			"beta: unknown parameter c, want one of a, b, tokens, tokens-sd, tokens-slope, tokens-cap (did you mean a?)",
+			"beta: unknown parameter c, want one of a, b, tokens, tokens-sd, tokens-slope, tokens-cap",
 		}},
 		{"uniform:p=1", []string{"uniform: unknown parameter p, want one of tokens, tokens-sd, tokens-slope, tokens-cap"}},
 		{"point:p=1.5", []string{"point: p = 1.5, want [0, 1]"}},
