@@ -40,7 +40,7 @@ var lags = []int{1, 2, 5, 10, 20, 40}
 
 // Drifted returns the drift of a table, nil where no prompt is visited twice.
 func Drifted(t *table.Table) *Drift {
-	prompts := byPrompt(t)
+	prompts := t.ByPrompt()
 	d := &Drift{Next: transitions(prompts)}
 	for _, lag := range lags {
 		if c := correlation(prompts, lag); c.Prompts > 1 {

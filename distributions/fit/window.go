@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -59,25 +58,4 @@ func Window(t *table.Table, first, last int) (*table.Table, error) {
 		return nil, fmt.Errorf("%s: no row has a step in [%d, %d], want one of its steps in [%d, %d]", t.Name, first, last, low, high)
 	}
 	return pooled, nil
-}
-
-// byPrompt returns the rows of every prompt in order of time, prompts in order
-// of their first row.
-func byPrompt(t *table.Table) [][]table.Row {
-	at := moment(t)
-	place := map[string]int{}
-	var all [][]table.Row
-	for _, r := range t.Rows {
-		i, known := place[r.PromptID]
-		if !known {
-			i = len(all)
-			place[r.PromptID] = i
-			all = append(all, nil)
-		}
-		all[i] = append(all[i], r)
-	}
-	for _, rows := range all {
-		slices.SortStableFunc(rows, func(a, b table.Row) int { return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.Visit, b.Visit)) })
-	}
-	return all
 }

@@ -5,10 +5,12 @@ package table
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,6 +55,28 @@ func (t *Table) Varied() int {
 		}
 	}
 	return n
+}
+
+// ByPrompt returns every prompt's rows in order of time, by step and then by
+// visit, prompts in order of their first row.
+func (t *Table) ByPrompt() [][]Row {
+	place := map[string]int{}
+	var all [][]Row
+	for _, r := range t.Rows {
+		i, known := place[r.PromptID]
+		if !known {
+			i = len(all)
+			place[r.PromptID] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], r)
+	}
+	for _, rows := range all {
+		slices.SortStableFunc(rows, func(a, b Row) int {
+			return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Visit, b.Visit))
+		})
+	}
+	return all
 }
 
 // Limits of what a table may hold.

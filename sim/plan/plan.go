@@ -200,7 +200,7 @@ func (r *Result) fit(s Subject, o Options) error {
 	}
 	var cells []fit.Cell
 	pooled := false
-	for _, rows := range byPrompt(s.Table) {
+	for _, rows := range s.Table.ByPrompt() {
 		pooled = pooled || len(rows) > 1 && o.Visits > 1
 		n, k := pool(rows[max(0, len(rows)-o.Visits):])
 		cells = append(cells, fit.Cell{N: int(n), S: int(k), Prompts: 1})

@@ -1,9 +1,7 @@
 package plan
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"vigorlab/distributions"
 	"vigorlab/distributions/fit"
@@ -49,7 +47,7 @@ const parts = 20
 
 // validate returns nil where no prompt has visits enough.
 func validate(t *table.Table, c *choice, o Options) (*Validation, error) {
-	visits := byPrompt(t)
+	visits := t.ByPrompt()
 	times := timesOf(visits)
 	if len(times) == 0 {
 		return nil, nil
@@ -67,28 +65,6 @@ func validate(t *table.Table, c *choice, o Options) (*Validation, error) {
 	var err error
 	v.Schedule, err = scheduleScore(visits, times, c, o)
 	return v, err
-}
-
-// byPrompt returns every prompt's rows in order of time, prompts in order of
-// their first row.
-func byPrompt(t *table.Table) [][]table.Row {
-	place := map[string]int{}
-	var all [][]table.Row
-	for _, r := range t.Rows {
-		i, known := place[r.PromptID]
-		if !known {
-			i = len(all)
-			place[r.PromptID] = i
-			all = append(all, nil)
-		}
-		all[i] = append(all[i], r)
-	}
-	for _, rows := range all {
-		slices.SortStableFunc(rows, func(a, b table.Row) int {
-			return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Visit, b.Visit))
-		})
-	}
-	return all
 }
 
 // timesOf returns the numbers of past visits, 5 apart so that no visit is

@@ -14,7 +14,7 @@ import (
 // the times 5, 10, ..., 35, which every prompt allows; at 40 nine in ten
 // do, and timesOf takes that in.
 func TestRecordedRun(t *testing.T) {
-	visits := byPrompt(history(t))
+	visits := history(t).ByPrompt()
 	var times []int
 	for at := 5; at <= 35; at += 5 {
 		times = append(times, at)
