@@ -49,6 +49,30 @@ func TestProbabilitiesSumToOne(t *testing.T) {
 	}
 }
 
+// TestFoldedByHand: of 4 rollouts of a uniform p every count is as likely; where
+// prompts are next to dead, all that are mixed have a single success.
+func TestFoldedByHand(t *testing.T) {
+	for _, c := range []struct {
+		family string
+		theta  []float64
+		n      int
+		want   []float64
+		tol    float64
+	}{
+		{Beta, []float64{1, 1}, 4, []float64{2. / 3, 1. / 3}, 1e-15},
+		{Beta, []float64{smallestBeta, largestBeta}, 6, []float64{1, 0, 0}, 3e-6},
+		{TruncatedPareto, []float64{1, smallestU, 1.5 * smallestU, 0.3}, 32, slices.Concat([]float64{1}, make([]float64, 15)), 1e-7},
+		{ParetoVariance, []float64{20, 1e-8, 1}, 3, []float64{1}, 1e-15},
+	} {
+		cells := foldedMixed.support(c.n)
+		logs := make([]float64, len(cells))
+		foldedMixed.over(familyNamed(c.family), cells).logs(c.theta, logs, nil)
+		for i, x := range cells {
+			near(t, fmt.Sprintf("%s%v: P(%d of %d)", c.family, c.theta, x.S, x.N), math.Exp(logs[i]), c.want[i], c.tol)
+		}
+	}
+}
+
 // TestProbabilitiesOfLaws compares each family with its law's quadrature nodes.
 func TestProbabilitiesOfLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))

@@ -65,29 +65,42 @@ func fold(c *Counts) *Counts {
 	return folded
 }
 
-// A folded is a family's likelihood of min(s, n-s) = j given 0 < s < n.
+// A folded is a family's likelihood of min(s, n-s) = j given 0 < s < n. The
+// probability of 0 < s < n is added up over s: one less those of 0 and n would
+// be all rounding where hardly any prompt is mixed.
 type folded struct {
-	cells  []Cell // with S = j in [1, N/2]
+	cells []Cell // with S = j in [1, N/2]
+	of    []int  // of each cell: its size
+	sizes []mixedCounts
+
 	inner  likelihood
-	asked  []float64 // log-probabilities of j and n-j, cell by cell, then of 0 and n, by number of rollouts
+	logsOf []float64 // log-probabilities of the mixed counts, s = 1, 2, ..., n-1, size by size
 	slopes [][]float64
-	ends   []int // of each cell: where 0 and n stand
+	p      []float64 // the probabilities
+}
+
+// Mixed counts are all counts of n rollouts but 0 and n.
+type mixedCounts struct {
+	n, first int     // where s = 1 stands
+	p        float64 // of all of them
+	slopes   []float64
 }
 
 func newFolded(f *family, cells []Cell) *folded {
 	l := &folded{cells: cells}
-	var asked, ends []Cell
+	var mixed []Cell
 	for _, x := range cells {
-		asked = append(asked, Cell{N: x.N, S: x.S}, Cell{N: x.N, S: x.N - x.S})
-		if k := len(ends); k == 0 || ends[k-1].N != x.N {
-			ends = append(ends, Cell{N: x.N}, Cell{N: x.N, S: x.N})
+		if k := len(l.sizes); k == 0 || l.sizes[k-1].n != x.N {
+			l.sizes = append(l.sizes, mixedCounts{n: x.N, first: len(mixed), slopes: make([]float64, len(f.ranges))})
+			for s := 1; s < x.N; s++ {
+				mixed = append(mixed, Cell{N: x.N, S: s})
+			}
 		}
-		l.ends = append(l.ends, 2*len(cells)+len(ends)-2)
+		l.of = append(l.of, len(l.sizes)-1)
 	}
-	asked = append(asked, ends...)
-	l.inner, l.asked = f.over(asked), make([]float64, len(asked))
+	l.inner, l.logsOf, l.p = f.over(mixed), make([]float64, len(mixed)), make([]float64, len(mixed))
 	for range f.ranges {
-		l.slopes = append(l.slopes, make([]float64, len(asked)))
+		l.slopes = append(l.slopes, make([]float64, len(mixed)))
 	}
 	return l
 }
@@ -97,18 +110,42 @@ func (l *folded) logs(theta, logs []float64, slopes [][]float64) {
 	if slopes != nil {
 		inner = l.slopes
 	}
-	l.inner.logs(theta, l.asked, inner)
+	l.inner.logs(theta, l.logsOf, inner)
+	for i, x := range l.logsOf {
+		l.p[i] = math.Exp(x)
+	}
+	for i := range l.sizes {
+		l.sizes[i].add(l.p, inner)
+	}
 	for i, x := range l.cells {
-		hit, miss, end := math.Exp(l.asked[2*i]), math.Exp(l.asked[2*i+1]), l.ends[i]
-		if 2*x.S == x.N { // one count, asked for twice
-			miss = 0
+		size := &l.sizes[l.of[i]]
+		hit, miss := size.first+x.S-1, size.first+x.N-x.S-1
+		p := l.p[hit]
+		if hit != miss {
+			p += l.p[miss]
 		}
-		dead, solved := math.Exp(l.asked[end]), math.Exp(l.asked[end+1])
-		mixed := 1 - dead - solved
-		logs[i] = math.Log((hit + miss) / mixed)
+		logs[i] = math.Log(p / size.p)
 		for j := range slopes {
-			d := inner[j]
-			slopes[j][i] = (hit*d[2*i]+miss*d[2*i+1])/(hit+miss) + (dead*d[end]+solved*d[end+1])/mixed
+			slope := l.p[hit] * inner[j][hit]
+			if hit != miss {
+				slope += l.p[miss] * inner[j][miss]
+			}
+			slopes[j][i] = slope/p - size.slopes[j]
 		}
+	}
+}
+
+// add sets the probability of the size, and the derivatives of its logarithm.
+func (m *mixedCounts) add(p []float64, slopes [][]float64) {
+	m.p = 0
+	clear(m.slopes)
+	for i := m.first; i < m.first+m.n-1; i++ {
+		m.p += p[i]
+		for j := range slopes {
+			m.slopes[j] += p[i] * slopes[j][i]
+		}
+	}
+	for j := range m.slopes {
+		m.slopes[j] /= m.p
 	}
 }
