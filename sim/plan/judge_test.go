@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"vigorlab/distributions"
+	"vigorlab/distributions/fit"
 	"vigorlab/sim/schedule"
 	"vigorlab/sim/stream"
 )
@@ -97,5 +98,16 @@ func TestPilotSizes(t *testing.T) {
 	// 30 times the prompts: sqrt(30) = 5.5, and intervals of 40 worlds are off by half.
 	if x := width(first) / width(last); !(x > 2.5 && x < 12) {
 		t.Errorf("%+v is %.2f times as wide as %+v, want about 5.5", first, x, last)
+	}
+}
+
+// TestResampleDrawsPrompts: of 10,000 prompts 100 are mixed, so that a sample has
+// 100 with a standard deviation of 10. The bounds are six of them, a false alarm
+// below 1e-7; samples that take every count for as likely have 5,000.
+func TestResampleDrawsPrompts(t *testing.T) {
+	pilot := must(fit.NewCounts([]fit.Cell{{N: 8, Prompts: 9900}, {N: 8, S: 4, Prompts: 100}}))
+	drawn := must(resample(pilot)(stream.New(1).Named("resample")))
+	if cells := drawn.Cells(); drawn.Prompts() != 10_000 || len(cells) != 2 || math.Abs(float64(cells[1].Prompts)-100) > 60 {
+		t.Errorf("drew %v, want about 100 mixed prompts of 10,000", cells)
 	}
 }
