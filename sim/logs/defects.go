@@ -18,8 +18,8 @@ const (
 	Refuse               // no table
 )
 
-// A Defect is one thing that goes wrong in rollout logs.
-type Defect struct {
+// A defect is one thing that goes wrong in rollout logs.
+type defect struct {
 	ID      string
 	Report  string // where it was seen: a report of ../shared/formats/README.md, or the tables there
 	Action  Action
@@ -72,7 +72,12 @@ const rareEnough = 1e-3
 
 // defects is everything that is known to go wrong in rollout logs. What would
 // bias a table if it were guessed wrongly is refused.
-var defects = []Defect{
+var defects = []defect{
+	{
+		ID: "no-rewards", Report: "README, OpenAI batch", Action: Refuse,
+		Wording: "a log of %s: %s",
+		found:   func(e *evidence) []any { return when(e.rewardless(), e.format.name, e.format.refuse) },
+	},
 	{
 		ID: "no-group-key", Report: "README, NeMo-RL", Action: Refuse,
 		Wording: "records of %s name no prompt, and %s goes on with the answer: groups can be found by position alone",
@@ -222,7 +227,7 @@ var defects = []Defect{
 		Wording: "no rollout with a reward is left of %d",
 		found: func(e *evidence) []any {
 			nameless := e.o.Reward != "" && !e.chosenSeen && e.rows > 0
-			return when(len(e.groups) == 0 && !nameless && !e.joined && e.unreadable == 0 && e.bad == 0 && e.unnamed == 0, e.rows)
+			return when(len(e.groups) == 0 && !e.rewardless() && !nameless && !e.joined && e.unreadable == 0 && e.bad == 0 && e.unnamed == 0, e.rows)
 		},
 	},
 	{

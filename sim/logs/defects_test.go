@@ -101,6 +101,7 @@ var defectCases = map[string]struct {
 	says string
 	not  smallLog
 }{
+	"no-rewards":        {file(`{"custom_id": "q0", "response": {"body": {}}}`), "a log of openai: it has answers and no rewards", file(`{"id": "q0", "messages": [{"role": "user"}], "reward": 1}`)},
 	"no-group-key":      {nemoRows("ab 1", "ac 0").with(Options{}), "nemo-rl name no prompt", nemoRows("ab 1", "ac 0")},
 	"not-scored-singly": {file(`{"doc_id": 0, "filter": "f", "resps": [["a", "b"]], "filtered_resps": ["a"], "metrics": ["m"], "m": 1}`), "1 records have several answers", file(`{"doc_id": 0, "filter": "f", "resps": [["a"]], "filtered_resps": ["a"], "metrics": ["m"], "m": 1}`)},
 	"several-rewards": {

@@ -35,11 +35,9 @@ type evidence struct {
 	reasons       map[string]int
 	unreadable    int
 	unreadExample string
-	inner         string // keys of rewards that are objects
 	candidates    []string
 	chosenSeen    bool
 	unscored      int
-	filtered      bool // two columns of rewards, of which one was filtered
 	disagree      int
 	between       [2]string
 
@@ -80,6 +78,9 @@ func newEvidence(o Options) *evidence {
 		leastRight: math.Inf(1), mostWrong: math.Inf(-1),
 	}
 }
+
+// rewardless reports whether a log's format has no rewards of single rollouts.
+func (e *evidence) rewardless() bool { return e.format != nil && e.format.refuse != "" }
 
 // maxColumns bounds how many columns are followed.
 const maxColumns = 1000

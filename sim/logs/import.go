@@ -47,15 +47,14 @@ type importer struct {
 	*evidence
 	ctx context.Context
 
-	file    logFile
-	stream  *stream // the file is part of
-	opened  bool    // the file's format is known
-	twice   bool    // the file is the copy of another one
-	seen    support // rewards of the file
-	place   int
-	records int   // of the file
-	rank    int   // how many rollouts of the step there were in the file
-	rankOf  int32 // that step
+	file   logFile
+	stream *stream // the file is part of
+	opened bool    // the file's format is known
+	twice  bool    // the file is the copy of another one
+	seen   support // rewards of the file
+	place  int
+	rank   int   // how many rollouts of the step there were in the file
+	rankOf int32 // that step
 
 	pathStep    int32 // the step that the file's path says
 	pathStepped bool  // it says one
@@ -100,7 +99,6 @@ func (im *importer) record(r record, place int) error {
 			return err
 		}
 	}
-	im.records++
 	im.count(r)
 	expand := im.format.expand
 	if expand == nil {
@@ -491,9 +489,6 @@ func (im *importer) unread(column string, v value) {
 	if im.unreadExample == "" {
 		im.unreadExample = fmt.Sprintf("%s = %.60s in %s, record %d", column, v, im.file.path, im.place)
 	}
-	if inner, err := record(nil).parse(string(v)); err == nil {
-		im.inner = inner.keys()
-	}
 }
 
 // total adds the rewards of single tokens.
@@ -557,12 +552,9 @@ func (im *importer) chosen(r record) value {
 func (im *importer) second(first string, v value, other string, w value) {
 	x, kindX := v.number()
 	y, kindY := w.number()
-	if kindX == isNumber && kindY == isNumber {
-		im.filtered = true
-		if !same(x, y) {
-			im.disagree++
-			im.between = [2]string{first, other}
-		}
+	if kindX == isNumber && kindY == isNumber && !same(x, y) {
+		im.disagree++
+		im.between = [2]string{first, other}
 	}
 }
 

@@ -100,8 +100,6 @@ func Import(ctx context.Context, o Options) (*table.Table, *Report, error) {
 		return nil, nil, errors.New(im.badExample)
 	case im.format == nil:
 		return nil, nil, fmt.Errorf("none of %d files is a log: %s", len(files), short(im.skipped))
-	case im.format.refuse != "":
-		return nil, nil, &Refusal{[]Finding{{ID: "no-rewards", Action: Refuse, Text: fmt.Sprintf("a log of %s: %s", im.format.name, im.format.refuse)}}}
 	case im.format.ready():
 		return im.tables(files)
 	}
@@ -131,7 +129,7 @@ func (o Options) check() error {
 
 // open reads one file.
 func (im *importer) open(f logFile) error {
-	im.file, im.opened, im.twice, im.seen, im.records, im.rank = f, false, false, support{}, 0, 0
+	im.file, im.opened, im.twice, im.seen, im.rank = f, false, false, support{}, 0
 	seen := func(n int) {
 		im.done += int64(n)
 		if im.o.Progress != nil {

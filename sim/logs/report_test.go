@@ -42,10 +42,10 @@ func TestReportByHand(t *testing.T) {
 	}
 }
 
-// TestUsualSize: of two sizes that are as frequent the smaller is usual, so that
+// TestUsualByHand: of two sizes that are as frequent the smaller is usual, so that
 // a doubled group is seen, by text alone: groups that the log names are as large
 // as they are.
-func TestUsualSize(t *testing.T) {
+func TestUsualByHand(t *testing.T) {
 	e := newEvidence(Options{})
 	e.sizes = map[int]int{2: 3, 4: 3, 8: 1}
 	if got := e.usual(); got != 2 {
