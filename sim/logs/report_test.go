@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -67,5 +69,17 @@ func TestJudges(t *testing.T) {
 	findings, _, _ = verlRows("a 0.1 false", "a 0.3 0.5", "b 1 true", "b 0 false").run(t)
 	if find(findings, "shaped-rewards") != nil {
 		t.Errorf("%+v: shaped rewards, though one group of two is judged in part and the other agrees", findings)
+	}
+}
+
+// TestActions: what would bias a table is refused, written down a second time.
+func TestActions(t *testing.T) {
+	refused := strings.Fields(`no-rewards no-group-key not-scored-singly several-rewards no-such-column reward-unreadable filtered-rewards
+		reward-against-judge single-rollouts several-prompts misaligned half-named no-names no-name mixed-ranges sentinel one-value
+		bad-record interleaved nothing-left`)
+	for _, d := range defects {
+		if slices.Contains(refused, d.ID) && d.Action != Refuse {
+			t.Errorf("%s has action %d, want a refusal", d.ID, d.Action)
+		}
 	}
 }
