@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"vigorlab/distributions"
@@ -66,5 +67,19 @@ func TestCountSharesAreExact(t *testing.T) {
 		if !(math.Abs(sum-1) < 1e-12) {
 			t.Errorf("the shares of %d rollouts sum to %v", n, sum)
 		}
+	}
+}
+
+// TestLawOnce: remembered nodes are those that were asked for.
+func TestLawOnce(t *testing.T) {
+	law := must(distributions.NewBeta(0.3, 0.7))
+	f := newField(law, nil, searchNodes, false)
+	for _, n := range []int{40, 90, 40} {
+		if got, want := f.law.Nodes(n), law.Nodes(n); !slices.Equal(got, want) {
+			t.Errorf("%d nodes: %d others", n, len(got))
+		}
+	}
+	if got, want := f.law.Nodes(40, 0.5), law.Nodes(40, 0.5); !slices.Equal(got, want) {
+		t.Error("a cut is lost")
 	}
 }
