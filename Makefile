@@ -57,9 +57,15 @@ figures: ## draws the README's pictures again
 	go run ./cmd/vigorlab compare --strategy all --quick --quiet --out "$$dir/field" >/dev/null && \
 	go run ./cmd/vigorlab train --population beta:a=0.3,b=0.7 --policy logit:floor=0.001 --strategy vigor --strategy dapo:n=8 \
 		--target 0.8 --batch 16 --prompts 256 --lr 5,10,20,40 --choose-seeds 4 --quiet --out "$$dir/trained" >/dev/null && \
+	go run ./cmd/vigorlab simulate --population beta:a=0.3,b=0.7 --batch 1200 --strategy fixed:g=8 --replicates 2 \
+		--quiet --emit-table "$$dir/outcomes.csv" >/dev/null && \
+	go run ./cmd/vigorlab import "$$dir/outcomes.csv" --quiet --out "$$dir/pilot.csv" >/dev/null && \
+	go run ./cmd/vigorlab plan "$$dir/pilot.csv" --round-latency 20 --rollout-seconds 60 --concurrency 512 \
+		--quiet --out "$$dir/plan" >/dev/null && \
 	mkdir -p plots/gallery && cd "$$dir/out/figures" && cp $(GALLERY) "$(CURDIR)/plots/gallery" && \
 	cp "$$dir/field/figures/ranks-progress.png" "$(CURDIR)/plots/gallery/compare-ranks-progress.png" && \
-	cp "$$dir/trained/figures/learning-rollouts.png" "$(CURDIR)/plots/gallery/train-learning-rollouts.png"
+	cp "$$dir/trained/figures/learning-rollouts.png" "$(CURDIR)/plots/gallery/train-learning-rollouts.png" && \
+	cp "$$dir/plan/figures/plan.png" "$(CURDIR)/plots/gallery/pilot-plan.png"
 
 vulncheck: ## known vulnerabilities of what is imported; needs its database from the network
 	$(GOVULNCHECK) ./...

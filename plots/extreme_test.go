@@ -94,6 +94,9 @@ func odd(label string, ps []Point) map[string]func() (Figure, error) {
 		},
 		"curves":             func() (Figure, error) { return Curves(oddCurves(label, ps, false)) },
 		"logarithmic curves": func() (Figure, error) { return Curves(oddCurves(label, ps, true)) },
+		"plan": func() (Figure, error) {
+			return Plan(PlanData{8, ps, ps, label, label, ps, []NamedPoint{{label, At(1, 1)}, {"b", ps[len(ps)-1]}}})
+		},
 		"calibration": func() (Figure, error) {
 			return Calibration(CalibrationData{label, label, []Predictor{{label, ps}, {"b", ps}}})
 		},
@@ -241,6 +244,8 @@ func TestConstructorErrors(t *testing.T) {
 		{"calibration: 41 series, want [1, 40]", func() (Figure, error) {
 			return Calibration(CalibrationData{Predictors: make([]Predictor, 41)})
 		}},
+		{"plan: no finite point", func() (Figure, error) { return Plan(PlanData{}) }},
+		{"plan: no finite point", func() (Figure, error) { return Plan(PlanData{Law: []Point{At(0, 1)}}) }},
 		{`comparison: row "r" has 2 values, want at most 1`, func() (Figure, error) {
 			return Comparison(ComparisonData{"x", []string{"p"}, []ComparisonRow{{"", "r", make([]Value, 2)}}, nan})
 		}},

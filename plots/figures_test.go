@@ -426,6 +426,35 @@ func TestNumbersReachCurves(t *testing.T) {
 	}
 }
 
+// TestNumbersReachPlan: the band and the counts of the law, and the front as a
+// staircase with the schedules at their gains.
+func TestNumbersReachPlan(t *testing.T) {
+	d := samplePlan()
+	f := must(Plan(d))
+	p := look(panelOf(f, 0), TwoColumn)
+	x, y := p.scales(t, false, false)
+	law, recorded := inkOf(int(closedForm)).mark, inkOf(int(monteCarlo)).mark
+	if !p.hasCurve(d.Law, x, y, law, nil) || !p.hasBand(d.Law, x, y, veil(law)) {
+		t.Error("the law does not run through its points, or has another band")
+	}
+	for _, q := range d.Recorded {
+		if !p.hasDot(q, x, y, recorded, 0) {
+			t.Errorf("no dot with its interval at %+v", q)
+		}
+	}
+	p = look(panelOf(f, 1), TwoColumn)
+	x, y = p.scales(t, false, false)
+	stairs := []Point{At(260, 1), At(340, 1), At(340, 1.84), At(480, 1.84), At(480, 2.05), At(491, 2.05)}
+	if !p.hasCurve(stairs, x, y, inkOf(0).mark, nil) {
+		t.Error("the front is no staircase through its points")
+	}
+	for i, s := range d.Schedules {
+		if c := inkOf(i + 1).mark; !near(p.circles(c), x.page(s.X), y.page(s.Y)) || s.Low > 0 && !p.hasDot(s.Point, x, y, c, 0) {
+			t.Errorf("no dot with its interval for %+v", s)
+		}
+	}
+}
+
 // TestInks: labels keep their colours where others are left out, even alone.
 func TestInks(t *testing.T) {
 	d := sampleCurves()

@@ -195,6 +195,24 @@ func sampleCostQuality() CostQualityData {
 	}
 }
 
+// samplePlan has a front of three schedules, and a default beside it.
+func samplePlan() PlanData {
+	d := PlanData{
+		Rollouts: 4, Cost: "seconds of a step", Gain: "gain in progress, fixed groups = 1",
+		Front: []Point{At(260, 1), At(340, 1.84), At(480, 2.05)},
+		Schedules: []NamedPoint{
+			{"best: vigor:m0=1,rounds=6,alpha=5/9", Point{480, 2.04, 1.95, 2.14}},
+			{"default: vigor", At(320, 1.79)},
+			{"no change: fixed:g=8", At(260, 1)},
+		},
+	}
+	for s, p := range []float64{0.53, 0.14, 0.1, 0.09, 0.14} {
+		d.Law = append(d.Law, Point{float64(s), p, p - 0.02, p + 0.02})
+		d.Recorded = append(d.Recorded, Point{float64(s), p + 0.01, p - 0.03, p + 0.04})
+	}
+	return d
+}
+
 // sampleCurves has eight lines, with bands and second curves.
 func sampleCurves() CurvesData {
 	d := CurvesData{
@@ -274,6 +292,7 @@ func samples() map[string]Figure {
 		"cost-quality": must(CostQuality(sampleCostQuality())),
 
 		"curves":      must(Curves(sampleCurves())),
+		"plan":        must(Plan(samplePlan())),
 		"slopes":      must(Curves(sampleSlopes())),
 		"calibration": must(Calibration(sampleCalibration())),
 	}

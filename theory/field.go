@@ -26,6 +26,7 @@ type field struct {
 	meanU, meanFrontier float64 // E[u] and P(frontier)
 	massError           float64
 	leavers             []leavers // one entry a round
+	unbooked            bool      // only the leavers are asked for, not what is booked at nodes
 }
 
 // leavers are the prompts that get their last rollouts in the same round.
@@ -87,7 +88,9 @@ func (f *field) run(v schedule.Vigor, rollouts []int, shares []float64) {
 			f.survival[s] = r * keep[s]
 		}
 		l := c.leave(drop, f.spread(f.n))
-		f.leaveNodes(&l, drop, share, v, t)
+		if !f.unbooked || !v.Reuse { // fresh groups are drawn at nodes
+			f.leaveNodes(&l, drop, share, v, t)
+		}
 		f.leavers = append(f.leavers, l)
 		gone += l.share
 		if !bySample {

@@ -115,7 +115,8 @@ func vigorMeanField(law distributions.Law, v schedule.Vigor, frontier float64, n
 	return f.figures(v), nil
 }
 
-// vigorField takes a field through all rounds.
+// vigorField takes a field through all rounds. edit, unless nil, moves the
+// shares that reach them, and the field then has no figures of nodes.
 func vigorField(law distributions.Law, v schedule.Vigor, frontier float64, nodes int, edit func(shares []float64)) (*field, error) {
 	rollouts, shares, err := roundShares(v)
 	if err := errors.Join(err, checkQuadrature(frontier, nodes)); err != nil {
@@ -129,6 +130,7 @@ func vigorField(law distributions.Law, v schedule.Vigor, frontier float64, nodes
 		largest += m
 	}
 	f := newField(law.Nodes(enough(nodes, largest), cutsInU(law, v, frontier)...), frontier, v.Rounds)
+	f.unbooked = edit != nil
 	f.run(v, rollouts, shares)
 	return f, nil
 }

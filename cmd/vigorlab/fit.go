@@ -39,9 +39,12 @@ most likely, the binomial noise of few rollouts integrated out: Beta, Beta with
 spikes, Pareto reward variance as Theorem 2 assumes, and the best law of all. It
 says which of them the counts can tell apart, and prints specs for --population.
 
-TABLE is a CSV file with the columns prompt_id, n and successes. Where it has
-steps, every row counts as a prompt of its own; --window pools the rows of each
-prompt over steps in which it hardly changes.`,
+TABLE is what import writes: CSV, JSON lines or Parquet with the columns
+prompt_id, n and successes. Where it has steps, every row counts as a prompt of
+its own; --window pools the rows of each prompt over steps in which it hardly
+changes.
+
+--out also writes npmle.csv, the best law of all, for atoms:path=DIR/npmle.csv.`,
 		Example: `  # which law do these prompts follow?
   vigorlab fit outcomes.csv --replicates 20
 

@@ -35,6 +35,13 @@ choice made anew in every sample, so that the interval pays for having picked
 the best, and scores the recorded past on the next visits where a table has
 any. "Do not bother" is a plan.
 
+TABLE is what import writes: CSV, JSON lines or Parquet with the columns
+prompt_id, n and successes. What a rollout is to gain, on average: progress, the
+first-order gain of a step of GRPO; signal, the spread of its group's rewards;
+effective, to be in a group whose rewards differ; gradient-variance, a gradient
+estimate of less relative variance. Seconds of a step are known, and a front by
+them is printed, where --round-latency or --rollout-seconds is given.
+
 --out also writes plan.json, which --strategy @DIR/plan.json takes.`,
 		Example: `  # a known population
   vigorlab plan --population beta:a=0.1,b=0.3 --batch 64 --replicates 20 --worlds 40 --max-rounds 3

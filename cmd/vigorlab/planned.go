@@ -386,10 +386,19 @@ func (p *planned) pilotText(t *output.Text) {
 	t.Grid(g)
 }
 
-// drawings returns the fronts and the interval against the pilot's size.
+// gainTitle says what is gained, as the title of an axis.
+func (p *planned) gainTitle() string {
+	return fmt.Sprintf("gain in %s, fixed groups = 1", p.options.Objective)
+}
+
+// drawings returns the law with the front, the fronts and the interval against
+// the pilot's size.
 func (p *planned) drawings() ([]drawing, error) {
 	var g gallery
-	title := fmt.Sprintf("gain in %s, fixed groups = 1", p.options.Objective)
+	if data, ok := p.planFigure(); ok {
+		g.addWide("plan", plots.TwoColumn, func() (plots.Figure, error) { return plots.Plan(data) })
+	}
+	title := p.gainTitle()
 	for _, f := range p.fronts() {
 		line := plots.Line{Label: p.subject}
 		for _, row := range f.rows {

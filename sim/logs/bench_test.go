@@ -13,11 +13,12 @@ import (
 	"vigorlab/sim/logs"
 )
 
-// BenchmarkImport imports verl logs on one core, as many bytes a rollout as the
-// name says, its prompts shuffled as verl does: 500 are short answers, 4000 the reasoning that most logs are full
-// of. The claim is 100 MB/s.
+// BenchmarkImport imports verl logs, as many bytes a rollout as the name says,
+// its prompts shuffled as verl does: 150 are a question and a number, 500 short
+// answers, 4000 the reasoning that most logs are full of. The claim is 100 MB/s
+// on one core, GOMAXPROCS=1.
 func BenchmarkImport(b *testing.B) {
-	for _, size := range []int{500, 4000} {
+	for _, size := range []int{150, 500, 4000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "1.jsonl")
 			bytes := verlLog(b, path, size, 64<<20)
@@ -45,7 +46,7 @@ func verlLog(b *testing.B, path string, size, bytes int) int64 {
 	written := 0
 	for i := 0; written < bytes; i++ {
 		n, err := fmt.Fprintf(w, `{"input": "user\nWhat is %d*%d?%s\nassistant\n", "output": "%s", "gts": "7", "score": %d.0, "step": %d}`+"\n",
-			i*7%1000, i*7%1000, cut(filler, 200), cut(filler, size-340), r.IntN(2), 1+i/8000)
+			i*7%1000, i*7%1000, cut(filler, min(200, size/3)), cut(filler, size-340), r.IntN(2), 1+i/8000)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -120,7 +120,7 @@ func skip(text string, i int) (int, error) {
 		return skipNested(text, i)
 	default:
 		end := i
-		for end < len(text) && !strings.ContainsRune(" \n\r\t,:]}[{\"", rune(text[end])) {
+		for end < len(text) && !delimits(text[end]) {
 			end++
 		}
 		if end == i {
@@ -136,14 +136,29 @@ func skip(text string, i int) (int, error) {
 	}
 }
 
+// delimits reports whether a byte ends a number or a word.
+func delimits(c byte) bool {
+	switch c {
+	case ' ', '\n', '\r', '\t', ',', ':', ']', '}', '[', '{', '"':
+		return true
+	}
+	return false
+}
+
 // literal reports whether text is a number or one of the known words.
 func literal(text string) bool {
 	switch text {
 	case "true", "false", "null", "NaN", "Infinity", "-Infinity":
 		return true
 	}
-	if text[0] == '+' || text[0] == '.' || strings.Trim(text, "+-.0123456789eE") != "" {
-		return false // ParseFloat reads more than JSON has: 0x1p-2, 1_000
+	if text[0] == '+' || text[0] == '.' {
+		return false
+	}
+	for i := range len(text) {
+		// ParseFloat reads more than JSON has: 0x1p-2, 1_000.
+		if c := text[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return false
+		}
 	}
 	_, err := strconv.ParseFloat(text, 64)
 	return err == nil || errors.Is(err, strconv.ErrRange)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
+	"encoding/hex"
 	"math"
 	"slices"
 	"strconv"
@@ -190,7 +190,11 @@ func digest(text string) uint64 {
 }
 
 // appendName appends the name of a prompt that is known by its text.
-func appendName(b []byte, text uint64) []byte { return fmt.Appendf(b, "%016x", text) }
+func appendName(b []byte, text uint64) []byte {
+	var raw [8]byte
+	binary.BigEndian.PutUint64(raw[:], text)
+	return hex.AppendEncode(b, raw[:])
+}
 
 // appendPlace appends the name of a prompt that is known by its place in a step.
 func appendPlace(b []byte, step, place int) []byte {

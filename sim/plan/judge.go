@@ -40,8 +40,11 @@ func choiceOf(rows []Row, o Options) *choice {
 }
 
 // A miss is by how much a world's plan promises too much, in logarithms: its
-// gain, and its gain over the default schedule.
-type miss struct{ gain, over float64 }
+// gain, and its gain over the default schedule; and the law fitted there.
+type miss struct {
+	gain, over float64
+	law        distributions.Law
+}
 
 // misses repeats pilot, fit and choice in worlds that are drawn from law, under
 // which the candidates have the gains of c. In each the best candidate of that
@@ -53,7 +56,7 @@ func (c *choice) misses(ctx context.Context, o Options, worlds int, key stream.K
 	found := make([]miss, worlds)
 	err := parallel(ctx, o.Workers, worlds, func() (func(int) error, error) {
 		return func(k int) error {
-			found[k] = miss{math.NaN(), math.NaN()}
+			found[k] = miss{gain: math.NaN()}
 			counts, err := draw(key.With(uint64(k)))
 			if err != nil {
 				return err
@@ -75,9 +78,9 @@ func (c *choice) miss(law distributions.Law, o Options) (miss, error) {
 	promised, err := c.gains(law, o)
 	best := largest(promised)
 	if err != nil || best < 0 {
-		return miss{math.NaN(), math.NaN()}, err
+		return miss{gain: math.NaN()}, err
 	}
-	m := miss{math.Log(promised[best]) - c.logGains[best], math.NaN()}
+	m := miss{math.Log(promised[best]) - c.logGains[best], math.NaN(), law}
 	if c.standard >= 0 {
 		m.over = m.gain - (math.Log(promised[c.standard]) - c.logGains[c.standard])
 	}
@@ -143,6 +146,9 @@ func (r *Result) judge(ctx context.Context, o Options) error {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d bootstrap samples of the pilot have no gain and are left out", lost, o.Worlds))
 		}
 	}
+	if r.Pilot != nil {
+		r.Band = bandOf(r.Pilot, r.Law, misses)
+	}
 	if !(r.Best.Gain > 0) {
 		r.say(o)
 		return nil
@@ -202,7 +208,7 @@ func quantile(sorted []float64, q float64) float64 {
 
 // say puts the verdict in words and recommends.
 func (r *Result) say(o Options) {
-	fixed := candidate{group: o.Group, budget: o.Group}.spec()
+	fixed := o.NoChange()
 	r.Recommended, r.DoNotBother = fixed, true
 	add := func(format string, args ...any) { r.Verdict = append(r.Verdict, fmt.Sprintf(format, args...)) }
 	switch {

@@ -109,6 +109,7 @@ type Subject struct {
 type Result struct {
 	Law       distributions.Law // known or fitted
 	Pilot     *fit.Counts       // nil where the law is known
+	Band      *Band             // Law beside Pilot; nil where that is nil or has more than 64 rollouts a prompt
 	Evaluated int               // schedules that the search looked at
 
 	Best        Row // of the strategies that train on the whole batch
@@ -264,6 +265,13 @@ func (o *Options) inBudget(rollouts float64) bool {
 	g := float64(o.Group)
 	return math.Abs(rollouts-g) <= o.Tolerance*g*(1+1e-12)
 }
+
+// Default returns the spec of the default schedule at the budget, which Table
+// has where it fits.
+func (o *Options) Default() string { return candidate{plan: o.standard(), budget: o.Group}.spec() }
+
+// NoChange returns the spec of the fixed groups of the budget.
+func (o *Options) NoChange() string { return candidate{group: o.Group, budget: o.Group}.spec() }
 
 // standard returns VIGOR's default schedule at the budget: its m0 is the whole
 // number nearest to a quarter of it.

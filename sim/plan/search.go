@@ -56,7 +56,26 @@ type fixedField struct {
 }
 
 func newField(law distributions.Law, lengths *distributions.LengthLaw, nodes int, noise bool) *field {
-	return &field{law, lengths, nodes, noise, map[float64]fixedField{}}
+	return &field{&lawOnce{law, map[int][]distributions.Node{}}, lengths, nodes, noise, map[float64]fixedField{}}
+}
+
+// A lawOnce remembers its quadrature, for which every mean field asks anew. Its
+// nodes are not to be changed, and goroutines may not share it.
+type lawOnce struct {
+	distributions.Law
+	nodes map[int][]distributions.Node
+}
+
+func (l *lawOnce) Nodes(n int, cuts ...float64) []distributions.Node {
+	if len(cuts) > 0 {
+		return l.Law.Nodes(n, cuts...)
+	}
+	known, ok := l.nodes[n]
+	if !ok {
+		known = l.Law.Nodes(n)
+		l.nodes[n] = known
+	}
+	return known
 }
 
 // fixedGroups returns fixed groups of a mean size.

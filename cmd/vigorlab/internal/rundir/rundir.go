@@ -41,7 +41,7 @@ const insideName = "run"
 // never replaced: a user keeps something there.
 var known = []string{
 	runFile, "results.json", "results.csv", "results.parquet", "figures",
-	"report.md", "rungs", journalFile,
+	"report.md", "rungs", "plan.json", "npmle.csv", journalFile,
 }
 
 // A Record is the content of run.json.

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReadmeChain runs the commands of README's section on pilots, one after the
+// other, and expects the lines that it quotes under each, in their order, and
+// the picture in the gallery.
+func TestReadmeChain(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := pixelsOf(t, filepath.Join("..", "..", "plots", "gallery", "pilot-plan.png"))
+	_, section, ok := strings.Cut(string(content), "\n## From a pilot to a plan\n")
+	section, _, ended := strings.Cut(section, "\n## ")
+	if !ok || !ended {
+		t.Fatal("README.md has no section on pilots")
+	}
+	t.Chdir(t.TempDir())
+	commands := 0
+	var rest []string // lines of output that are still to be quoted
+	for line := range strings.Lines(section) {
+		text, quoted := strings.CutPrefix(line, "    ")
+		if !quoted {
+			continue
+		}
+		if command, ok := strings.CutPrefix(text, "$ vigorlab "); ok {
+			commands++
+			var stdout, stderr bytes.Buffer
+			if code := execute(context.Background(), strings.Fields(command), &stdout, &stderr); code != exitDone {
+				t.Fatalf("%s: exit code %d: %s", command, code, &stderr)
+			}
+			rest = strings.Split(stdout.String(), "\n")
+			continue
+		}
+		text = strings.TrimRight(text, "\n")
+		if text == "" || text == "..." {
+			continue
+		}
+		at := 0
+		for at < len(rest) && rest[at] != text {
+			at++
+		}
+		if at == len(rest) {
+			t.Errorf("no command prints the line, or not here:\n%s", text)
+			continue
+		}
+		rest = rest[at+1:]
+	}
+	if commands < 5 {
+		t.Errorf("%d commands in the section, want the chain of five", commands)
+	}
+	if share := unlike(pixelsOf(t, filepath.Join("plan", "figures", "plan.png")), drawn); !(share <= 0.005) {
+		t.Errorf("%.2f %% of the pixels of the gallery's pilot-plan.png are others, want at most 0.5 %%: make figures draws it again", 100*share)
+	}
+}
+
+func pixelsOf(t *testing.T, path string) image.Image {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := png.Decode(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return drawn
+}
+
+// unlike returns the share of pixels whose red, green or blue differs by more
+// than an eighth, 1 where the sizes differ.
+func unlike(a, b image.Image) float64 {
+	if a.Bounds() != b.Bounds() {
+		return 1
+	}
+	size, n := a.Bounds(), 0
+	for y := size.Min.Y; y < size.Max.Y; y++ {
+		for x := size.Min.X; x < size.Max.X; x++ {
+			r, g, b1, _ := a.At(x, y).RGBA()
+			r2, g2, b2, _ := b.At(x, y).RGBA()
+			far := func(v, w uint32) bool { return max(v, w)-min(v, w) > 0xffff/8 }
+			if far(r, r2) || far(g, g2) || far(b1, b2) {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(size.Dx()*size.Dy())
+}
