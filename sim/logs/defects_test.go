@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -560,5 +561,38 @@ func TestSurvivors(t *testing.T) {
 func TestUsualSize(t *testing.T) {
 	if findings, _, err := rows("a 1 a 0 a 1 b 1 b 0 c 1").run(t); err != nil || find(findings, "merged-prompts") != nil {
 		t.Errorf("%+v, %v, want no groups that are merged", findings, err)
+	}
+}
+
+// TestSurvivorsFalseAlarm: the fewest groups that raise the alarm have none
+// constant with probability (1-2/(n+1))^k of at most 10^-3 under a uniform law,
+// and with less under laws with more easy and hard prompts: of Beta(a, b), all n
+// succeed with probability B(a+n, b)/B(a, b). Under laws of middle difficulty it
+// is no rare event, and the text says so.
+func TestSurvivorsFalseAlarm(t *testing.T) {
+	logBeta := func(a, b float64) float64 {
+		x, _ := math.Lgamma(a)
+		y, _ := math.Lgamma(b)
+		z, _ := math.Lgamma(a + b)
+		return x + y - z
+	}
+	for _, n := range []int{2, 4, 8, 16, 64} {
+		e := newEvidence(Options{})
+		g := &group{reward: append([]float64{1}, make([]float64, n-1)...)}
+		for filtered := false; !filtered; _, filtered = e.filteredOut() {
+			e.groups = append(e.groups, g)
+			e.sizes[n]++
+		}
+		k, size := float64(len(e.groups)), float64(n)
+		if p := math.Pow(1-2/(size+1), k); !(p < rareEnough && p/(1-2/(size+1)) >= rareEnough) {
+			t.Errorf("%v groups of %d: probability %v, want just below %v", k, n, p, rareEnough)
+		}
+		for _, c := range [][2]float64{{0.1, 0.3}, {0.35, 0.7}, {0.5, 0.5}, {0.2, 5}} {
+			a, b := c[0], c[1]
+			constant := math.Exp(logBeta(a+size, b)-logBeta(a, b)) + math.Exp(logBeta(a, b+size)-logBeta(a, b))
+			if p := math.Pow(1-constant, k); !(p < rareEnough/10) {
+				t.Errorf("%v groups of %d under Beta(%v, %v): false alarm with probability %v", k, n, a, b, p)
+			}
+		}
 	}
 }
