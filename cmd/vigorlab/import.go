@@ -108,7 +108,7 @@ func (f *importFlags) run(ctx context.Context, a *app, paths []string) error {
 func (f *importFlags) options(paths []string) logs.Options {
 	o := logs.Options{
 		Paths: paths, From: f.from, Group: f.group, GroupSize: f.groupSize, Reward: f.reward,
-		Lenient: f.lenient, KeepAll: f.attempts == attemptsAll,
+		Lenient: f.lenient, KeepAll: f.attempts == attemptsAll, Out: f.out,
 	}
 	if len(paths) == 0 {
 		f.addf("no path is given, want files, folders or patterns")

@@ -4,8 +4,12 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
+
+// errNoKind is why prose is no log.
+const errNoKind = errKind("no kind of file that is known: neither JSON nor a CSV file with a header line")
 
 // readCSV hands the lines of a CSV file with a header line to s. A field that
 // reads as a number or a truth value is one, an empty field is null.
@@ -20,12 +24,17 @@ func readCSV(r io.Reader, s sink) error {
 	}
 	header = append([]string(nil), header...)
 	if len(header) < 2 {
-		return errKind("no kind of file that is known: neither JSON nor a CSV file with a header line")
+		return errNoKind
 	}
 	fields := make(record, len(header))
 	for i, h := range header {
 		fields[i].key = strings.TrimSpace(h)
+		fields[i].value = "null"
+		if slices.ContainsFunc(fields[:i], func(f field) bool { return f.key == fields[i].key }) {
+			return fmt.Errorf("two columns are called %q", fields[i].key)
+		}
 	}
+	strange := recognise(fields, "") == nil
 	var bad error // of the last line that was no record
 	badPlace := 0
 	for {
@@ -44,6 +53,9 @@ func readCSV(r io.Reader, s sink) error {
 		}
 		place, _ := in.FieldPos(0)
 		if bad, badPlace = fit(len(line), len(header)), place; bad != nil {
+			if strange {
+				return errNoKind
+			}
 			continue
 		}
 		for i, text := range line {

@@ -107,7 +107,7 @@ var defects = []defect{
 	},
 	{
 		ID: "reward-unreadable", Report: "README, slime", Action: Refuse,
-		Wording: "%d rewards are no numbers: %s",
+		Wording: "%d rewards are no numbers in [-1e100, 1e100]: %s",
 		Hint:    "choose another column, or a key of the reward as in --reward reward.KEY",
 		found:   func(e *evidence) []any { return when(e.unreadable > 0, e.unreadable, e.unreadExample) },
 	},
@@ -135,6 +135,13 @@ var defects = []defect{
 			single, repeated := e.repeated()
 			return when(2*single > len(e.groups) && repeated > 0, single, len(e.groups), e.grouping(), repeated)
 		},
+	},
+	{
+		ID: "several-runs", Report: "own", Action: Refuse,
+		Wording: "%d groups have rollouts from several places (%s): of two runs, or of a run and its validation, they would be pooled as one",
+		Hint:    "import one at a time; if one run wrote all of them, --attempts all pools them",
+		found:   func(e *evidence) []any { return when(e.tally.spread > 0, e.tally.spread, short(e.places())) },
+		settled: func(o *Options) bool { return o.KeepAll },
 	},
 	{
 		ID: "several-prompts", Report: "tables, LiveCodeBench", Action: Refuse,
@@ -232,9 +239,10 @@ var defects = []defect{
 	},
 	{
 		ID: "survivors", Report: "tables, dynamic sampling", Action: Warn,
-		Wording: "SURVIVOR BIAS: none of %d groups has rewards that are all the same, as if groups without a signal had been filtered out before the log: every share and every law of these prompts is then that of the survivors, and hard and easy prompts are missing; import the log from before the filter",
+		Wording: "SURVIVOR BIAS: none of %d full groups has rewards that are all the same, as if groups without a signal had been filtered out before the log: every share and every law of these prompts is then that of the survivors, and hard and easy prompts are missing; import the log from before the filter, unless every prompt is of middle difficulty",
 		found: func(e *evidence) []any {
-			return when(e.filteredOut(), len(e.groups))
+			n, filtered := e.filteredOut()
+			return when(filtered, n)
 		},
 	},
 	{
@@ -286,7 +294,7 @@ var defects = []defect{
 		found: func(e *evidence) []any {
 			usual, groups, least := e.usual(), 0, math.MaxInt
 			for n, count := range e.sizes {
-				if usual > 0 && n > usual && n%usual == 0 {
+				if 2*e.sizes[usual] > len(e.groups) && n > usual && n%usual == 0 {
 					groups += count
 					least = min(least, n/usual)
 				}
@@ -317,7 +325,17 @@ var defects = []defect{
 		Wording: "rewards vary between prompts (variance %.3g) and not at all within any of %d groups: no group has a signal, whatever the standard deviation of a batch",
 		found: func(e *evidence) []any {
 			within, between, rollouts := e.split()
-			return when(rollouts > 0 && within <= closeness*between, between, len(e.groups))
+			return when(rollouts > 0 && between > 0 && within <= closeness*between, between, len(e.groups))
+		},
+	},
+	{
+		ID: "no-variance", Report: "own", Action: Warn,
+		Wording: "every reward is %v: none of %d groups has a signal",
+		found: func(e *evidence) []any {
+			if len(e.support.values) != 1 {
+				return nil
+			}
+			return when(len(e.groups) > 0, e.support.values[0], len(e.groups))
 		},
 	},
 	{
@@ -400,21 +418,28 @@ var defects = []defect{
 	},
 }
 
-// filteredOut reports whether so many groups without a constant one among them
-// are unlikely. Under a uniform law of success probabilities a group of n is
-// constant with probability 2/(n+1), and training logs have more of them.
-func (e *evidence) filteredOut() bool {
-	if len(e.groups) == 0 || e.constants() > 0 || len(e.support.values) > 2 {
-		return false
+// filteredOut counts the full groups, those of at least the usual size, and
+// reports whether so many without a constant one among them are unlikely. Under
+// a uniform law of success probabilities a group of n is constant with
+// probability 2/(n+1), and training logs have more of them. A group that lost
+// rollouts may have become constant after the filter.
+func (e *evidence) filteredOut() (full int, filtered bool) {
+	usual := max(2, e.usual())
+	if len(e.support.values) > 2 {
+		return 0, false
 	}
 	logProb := 0.0
-	for n, count := range e.sizes {
-		if n < 2 {
-			return false
+	for _, g := range e.groups {
+		if len(g.reward) < usual {
+			continue
 		}
-		logProb += float64(count) * math.Log1p(-2/float64(n+1))
+		if g.constant() {
+			return 0, false
+		}
+		full++
+		logProb += math.Log1p(-2 / float64(len(g.reward)+1))
 	}
-	return logProb < math.Log(rareEnough)
+	return full, logProb < math.Log(rareEnough)
 }
 
 // short joins the first few of a list.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,13 +110,18 @@ var defectCases = map[string]struct {
 		file(`{"step": 1, "prompt": "a", "completion": "x", "r1": 1, "note": "2", "advantage": 0}`),
 	},
 	"no-such-column":    {rows("a 1").with(Options{Reward: "score"}), "column score of --reward; there are prompt, reward, step", rows("a 1").with(Options{Reward: "reward"})},
-	"reward-unreadable": {rows(`a "good" a 1`), `1 rewards are no numbers: reward = "good"`, rows(`a "1" a 1`)},
+	"reward-unreadable": {rows(`a "good" a 1`), `1 rewards are no numbers in [-1e100, 1e100]: reward = "good"`, rows(`a "1" a 1`)},
 	"filtered-rewards":  {nemoRows("ab 0 1", "ac 0 0"), "filtered_rewards and rewards disagree in 1 rows", nemoRows("ab 1 1", "ac 0 0")},
 	"reward-against-judge": {
 		verlRows("a 0 true", "a 1 false"), "score and acc disagree: an answer that is right has reward 0, one that is wrong 1",
 		verlRows("a 1 true", "a 0.1 false", "a 0.1 true", "a 0 false"),
 	},
 	"single-rollouts": {primeRows("1 a 1", "2 a 0", "3 b 1", "4 c 1", "4 c 0"), "3 of 4 groups by id: info.prime_rl.env_name, example_id have one rollout, and the prompts of 2 of them repeat", primeRows("1 a 1", "2 b 0", "3 c 1")},
+	"several-runs": {
+		smallLog{map[string]string{"run/1.jsonl": rows("a 1 a 0 b 1").files["1.jsonl"], "val/1.jsonl": rows("a 0 a 1 c 1").files["1.jsonl"]}, Options{}},
+		"1 groups have rollouts from several places (",
+		smallLog{map[string]string{"run/1.jsonl": rows("a 1 a 0").files["1.jsonl"], "run/2.jsonl": rows("a 0 a 1", "a 1").files["1.jsonl"], "val/1.jsonl": rows("b 0 b 1").files["1.jsonl"]}, Options{}},
+	},
 	"several-prompts": {primeRows("1 a 1", "1 b 0"), "1 rollouts have another prompt", primeRows("1 a 1", "2 b 0")},
 	"misaligned":      {nemoRows("ab 1", "cb 0", "cd 1", "ce 0"), "1 pairs of neighbouring groups of 2", nemoRows("ab 1", "ac 0", "cd 1", "ce 0")},
 	"half-named":      {primeRows("1 a 1", "null a 0"), "some rollouts have a name of their prompt (info.prime_rl.env_name, example_id)", primeRows("1 a 1", "2 b 0")},
@@ -135,7 +141,7 @@ var defectCases = map[string]struct {
 	"nothing-left": {rows("a null"), "no rollout with a reward is left of 1", rows("a 1")},
 
 	// Of n groups of two, none is constant with probability 3^-n: seven make 1/2187.
-	"survivors":    {rows(mixedGroups(7)), "SURVIVOR BIAS: none of 7 groups", rows(mixedGroups(6))},
+	"survivors":    {rows(mixedGroups(7)), "SURVIVOR BIAS: none of 7 full groups", rows(mixedGroups(6))},
 	"filtered-log": {nemoRows("ab 1 1", "ac 0 0"), "SURVIVOR BIAS: the run filtered groups", nemoRows("ab 1", "ac 0")},
 	"torn-tail":    {file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"rew"), "the last record of 1 files is torn", file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"reward\": 1}")},
 	"missing-rewards": {
@@ -155,6 +161,7 @@ var defectCases = map[string]struct {
 	"ragged":          {rows("a 1 a 0 b 1"), "different sizes (1 of 1, 1 of 2)", rows("a 1 a 0 b 1 b 0")},
 	"single-sizes":    {rows("a 1 b 0"), "every group has one rollout", rows("a 1 a 0")},
 	"constant-groups": {rows("a 1 a 1 b 0 b 0"), "(variance 0.25) and not at all within any of 2 groups", rows("a 1 a 1 b 0 b 1")},
+	"no-variance":     {rows("a 1 a 1 b 1 b 1"), "every reward is 1: none of 2 groups has a signal", rows("a 1 a 1 b 0 b 0")},
 	"dead-off-the-ends": {
 		rows("a 0.5 a 0.5 b 0 b 0 c 1 c 1"), "1 groups are constant at a reward between", rows("a 0.5 a 0.4 b 0 b 0 c 1 c 1"),
 	},
@@ -254,6 +261,7 @@ func TestSettled(t *testing.T) {
 		"bad-record":           {Lenient: true},
 		"interleaved":          {KeepAll: true},
 		"single-rollouts":      {Group: GroupText},
+		"several-runs":         {KeepAll: true},
 		"several-prompts":      {Group: GroupText},
 		"several-rewards":      {Reward: "r1"},
 	} {
@@ -533,5 +541,59 @@ func TestOptions(t *testing.T) {
 	}
 	if _, _, err := Import(ctx, Options{Paths: []string{path}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: error %v", err)
+	}
+}
+
+// TestSurvivors: groups that lost rollouts may be constant and say nothing of a
+// filter, a full one that is constant denies it.
+func TestSurvivors(t *testing.T) {
+	for _, c := range []struct {
+		more string
+		want bool
+	}{{"z 1", true}, {"z 1 z 1", false}, {"z 1 z 1 z 1", false}, {"y 0.5", false}} {
+		findings, _, err := rows(mixedGroups(7) + c.more).run(t)
+		if err != nil || (find(findings, "survivors") != nil) != c.want {
+			t.Errorf("with %q: %+v, %v, want the warning: %v", c.more, findings, err, c.want)
+		}
+	}
+}
+
+// TestUsualSize: where no size is that of most groups, none is a multiple of it.
+func TestUsualSize(t *testing.T) {
+	if findings, _, err := rows("a 1 a 0 a 1 b 1 b 0 c 1").run(t); err != nil || find(findings, "merged-prompts") != nil {
+		t.Errorf("%+v, %v, want no groups that are merged", findings, err)
+	}
+}
+
+// TestSurvivorsFalseAlarm: the fewest groups that raise the alarm have none
+// constant with probability (1-2/(n+1))^k of at most 10^-3 under a uniform law,
+// and with less under laws with more easy and hard prompts: of Beta(a, b), all n
+// succeed with probability B(a+n, b)/B(a, b). Under laws of middle difficulty it
+// is no rare event, and the text says so.
+func TestSurvivorsFalseAlarm(t *testing.T) {
+	logBeta := func(a, b float64) float64 {
+		x, _ := math.Lgamma(a)
+		y, _ := math.Lgamma(b)
+		z, _ := math.Lgamma(a + b)
+		return x + y - z
+	}
+	for _, n := range []int{2, 4, 8, 16, 64} {
+		e := newEvidence(Options{})
+		g := &group{reward: append([]float64{1}, make([]float64, n-1)...)}
+		for filtered := false; !filtered; _, filtered = e.filteredOut() {
+			e.groups = append(e.groups, g)
+			e.sizes[n]++
+		}
+		k, size := float64(len(e.groups)), float64(n)
+		if p := math.Pow(1-2/(size+1), k); !(p < rareEnough && p/(1-2/(size+1)) >= rareEnough) {
+			t.Errorf("%v groups of %d: probability %v, want just below %v", k, n, p, rareEnough)
+		}
+		for _, c := range [][2]float64{{0.1, 0.3}, {0.35, 0.7}, {0.5, 0.5}, {0.2, 5}} {
+			a, b := c[0], c[1]
+			constant := math.Exp(logBeta(a+size, b)-logBeta(a, b)) + math.Exp(logBeta(a, b+size)-logBeta(a, b))
+			if p := math.Pow(1-constant, k); !(p < rareEnough/10) {
+				t.Errorf("%v groups of %d under Beta(%v, %v): false alarm with probability %v", k, n, a, b, p)
+			}
+		}
 	}
 }

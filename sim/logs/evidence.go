@@ -62,6 +62,8 @@ type evidence struct {
 	run      int      // how many records had just these
 	recorded int
 
+	streams map[string]*stream
+
 	groups []*group // that count, once all is read
 	sizes  map[int]int
 }
@@ -75,7 +77,7 @@ type points struct {
 func newEvidence(o Options) *evidence {
 	return &evidence{
 		o: o, tally: newTally(), reasons: map[string]int{}, columns: map[string]int{}, sizes: map[int]int{},
-		leastRight: math.Inf(1), mostWrong: math.Inf(-1),
+		streams: map[string]*stream{}, leastRight: math.Inf(1), mostWrong: math.Inf(-1),
 	}
 }
 
@@ -148,6 +150,18 @@ func (e *evidence) finish() {
 	for _, g := range e.groups {
 		e.sizes[len(g.reward)]++
 	}
+}
+
+// places returns the first files of two streams that share a group.
+func (e *evidence) places() []string {
+	var places []string
+	for _, st := range e.streams {
+		if st.id == e.tally.from[0] || st.id == e.tally.from[1] {
+			places = append(places, st.first)
+		}
+	}
+	slices.Sort(places)
+	return places
 }
 
 // usual returns the most frequent group size, the smaller one of two.

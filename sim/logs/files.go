@@ -23,7 +23,7 @@ type logFile struct {
 	size  int64
 	named bool   // given itself, not found in a folder or by a pattern
 	twin  string // of its bytes, "" where no other file has its size
-	plain bool   // the file stands unpacked beside it
+	aside string // why it is not read, "" for what is
 }
 
 // unpacked returns the path of a file without the extension of a compression.
@@ -39,7 +39,9 @@ func (f logFile) name() string {
 
 // expand returns the files that paths name: files, folders with all that is
 // below them, patterns. They come in natural order, 9 before 10, and each once.
-func expand(paths []string) ([]logFile, error) {
+//
+// out is the file that the table goes to, "" for none: it is no log.
+func expand(paths []string, out string) ([]logFile, error) {
 	var files []logFile
 	var faults []error
 	for _, path := range paths {
@@ -59,9 +61,25 @@ func expand(paths []string) ([]logFile, error) {
 		stands[f.path] = true
 	}
 	for i, f := range files {
-		files[i].plain = f.unpacked() != f.path && stands[f.unpacked()]
+		if f.unpacked() != f.path && stands[f.unpacked()] {
+			files[i].aside = "packed, and " + filepath.Base(f.unpacked()) + " stands beside it"
+		}
+		switch {
+		case out == "" || !sameFile(f.path, out):
+		case f.named:
+			return nil, fmt.Errorf("%s is the file that the table goes to, too: name another one", f.path)
+		default:
+			files[i].aside = "the file that the table goes to"
+		}
 	}
 	return files, twins(files)
+}
+
+// sameFile reports whether two paths lead to one file.
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
 // named returns the files of one path.
@@ -108,9 +126,13 @@ func matched(pattern string, missing error) ([]logFile, error) {
 	return files, nil
 }
 
-// below returns the files of a folder, hidden ones left out.
+// below returns the files of a folder, hidden ones left out. Links to folders
+// below it, which may lead round in a circle, are set aside.
 func below(dir string) ([]logFile, error) {
 	var files []logFile
+	if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		dir += string(filepath.Separator) // WalkDir does not follow a link
+	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -121,16 +143,30 @@ func below(dir string) ([]logFile, error) {
 			}
 			return nil
 		}
-		info, err := os.Stat(path) // follows links to files
-		if err == nil && info.Mode().IsRegular() {
-			files = append(files, logFile{path: path, size: info.Size()})
+		if d.IsDir() {
+			return nil
 		}
-		return err
+		files = append(files, found(path))
+		return nil
 	})
 	if err == nil && len(files) == 0 {
 		err = fmt.Errorf("%s: no files in it", dir)
 	}
 	return files, err
+}
+
+// found returns what stands at a path within a folder.
+func found(path string) logFile {
+	info, err := os.Stat(path) // follows links
+	switch {
+	case err != nil:
+		return logFile{path: path, aside: "a link that leads to no file"}
+	case info.IsDir():
+		return logFile{path: path, aside: "a link to a folder, name that to have it read"}
+	case !info.Mode().IsRegular():
+		return logFile{path: path, aside: "no regular file"}
+	}
+	return logFile{path: path, size: info.Size()}
 }
 
 // natural compares paths with their numbers as numbers.
@@ -169,10 +205,12 @@ func leading(s string) int {
 func twins(files []logFile) error {
 	sizes := map[int64]int{}
 	for _, f := range files {
-		sizes[f.size]++
+		if f.aside == "" {
+			sizes[f.size]++
+		}
 	}
 	for i, f := range files {
-		if sizes[f.size] < 2 {
+		if f.aside != "" || sizes[f.size] < 2 {
 			continue
 		}
 		r, err := os.Open(f.path)
@@ -220,6 +258,9 @@ func (f logFile) read(s sink, seen func(int)) error {
 		return readTorch(file, f.size, s)
 	case bytes.HasPrefix(start, []byte{0x1f, 0x8b}):
 		r, err := gzip.NewReader(counted)
+		if ended(err) {
+			return s.torn(1, true, errTorn)
+		}
 		if err != nil {
 			return err
 		}
@@ -259,6 +300,8 @@ func readText(r io.Reader, s sink) error {
 		return errKind("a bare pickle, which may hold code: export it as JSON lines")
 	case bytes.HasPrefix(start, []byte("PAR1")) || bytes.HasPrefix(start, []byte("PK\x03\x04")):
 		return errKind("a compressed file inside a compressed one: unpack it first")
+	case bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")):
+		return errKind("text in UTF-16: convert it to UTF-8")
 	case bytes.IndexByte(start, 0) >= 0:
 		return errKind("no text, and no kind of file that is known")
 	}

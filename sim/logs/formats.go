@@ -22,6 +22,7 @@ type format struct {
 	text     string   // of the prompt
 	joined   bool     // text goes on with the answer, and so tells no prompts apart
 	fileName bool     // the file's name names the prompt
+	single   bool     // a file has one rollout
 	part     string   // tells apart the groups of one prompt within a step
 	order    string   // place of the rollout within the step
 	rollout  string   // tells apart the rollouts of a group
@@ -101,7 +102,7 @@ var formats = []format{
 	},
 	{
 		name: "rllm", keys: []string{"task_hash", "trajectories"}, basis: readSource,
-		expand: trajectories, id: []string{"task_hash"}, text: "task", rollout: "episode_id", step: "training_step",
+		expand: trajectories, single: true, id: []string{"task_hash"}, text: "task", rollout: "episode_id", step: "training_step",
 		reward: []string{"reward"}, others: []string{"training_step", "epoch", "is_correct"}, correct: []string{"is_correct"},
 	},
 	{
@@ -294,6 +295,9 @@ func slimeSamples(r record, yield func(record) error) error {
 	for _, s := range samples {
 		if one, err = one.parse(string(s)); err != nil {
 			return fmt.Errorf("samples: %w", err)
+		}
+		if class, _ := one.key(codeKey).text(); class != "" {
+			return fmt.Errorf("samples are objects of %.80s, which only its own code can read: save them as dicts", class)
 		}
 		if err := yield(append(one, step)); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -286,5 +287,67 @@ func TestAlign(t *testing.T) {
 		if (im.misaligned == 0) != c.want {
 			t.Errorf("groups of %d after %d: %d misaligned, want none: %v", c.size, c.skip, im.misaligned, c.want)
 		}
+	}
+}
+
+// bent returns an archive of a pickle with one byte of the pickle changed, and
+// not its checksum.
+func bent(t *testing.T, pickle, old, new string) []byte {
+	t.Helper()
+	archive := torchFile(t, []byte(pickle))
+	changed := bytes.Replace(archive, []byte(old), []byte(new), 1)
+	if bytes.Equal(archive, changed) {
+		t.Fatalf("%q is not in %q", old, archive)
+	}
+	return changed
+}
+
+// TestArchiveSums: a pickle that does not fit its checksum is refused, also
+// where it reads well.
+func TestArchiveSums(t *testing.T) {
+	pickle := "\x80\x02}U\x01aK\x01s."
+	for _, archive := range [][]byte{bent(t, pickle, "K\x01", "K\x00"), torchFile(t, []byte(pickle))[:40]} {
+		if err := readTorch(bytes.NewReader(archive), int64(len(archive)), &discard{}); err == nil {
+			t.Error("a bent archive is read")
+		}
+	}
+}
+
+// TestPickleBombs: short pickles that would take long or much are refused.
+func TestPickleBombs(t *testing.T) {
+	read := func(pickle []byte) func(s sink) error {
+		archive := torchFile(t, pickle)
+		return func(s sink) error {
+			err := readTorch(bytes.NewReader(archive), int64(len(archive)), s)
+			if err == nil {
+				t.Errorf("%.20q...: no error", pickle)
+			}
+			return err
+		}
+	}
+	marks := append([]byte("\x80\x02"), bytes.Repeat([]byte("("), 1<<20)...)
+	bounded(t, marks, read(marks))
+
+	sample := append([]byte("}U\x06promptX\x00\x00\x08\x00"), bytes.Repeat([]byte("y"), 1<<19)...) // of half a MiB
+	references := append([]byte("\x80\x02}(U\x0arollout_idK\x03U\x07samples]("), sample...)
+	references = append(references, "sq\x01"...)
+	references = append(references, bytes.Repeat([]byte("h\x01"), 3*repeats)...)
+	counted := &discard{}
+	_ = read(append(references, "eu."...))(counted) // checked within
+	if counted.records < repeats || counted.records > 2*repeats {
+		t.Errorf("%d samples were read, want about %d", counted.records, repeats)
+	}
+}
+
+// TestSamplesOfClasses: samples that are no dicts say what they are.
+func TestSamplesOfClasses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rollout_3.pt")
+	pickle := "\x80\x02}(U\x0arollout_idK\x03U\x07samples](cslime.types\nSample\n)\x81eu."
+	if err := os.WriteFile(path, torchFile(t, []byte(pickle)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := Import(context.Background(), Options{Paths: []string{path}})
+	if err == nil || !strings.Contains(err.Error(), "samples are objects of slime.types.Sample") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -538,44 +538,59 @@ var refusals = []struct {
 	id     string
 	can    func(w *writer) bool
 	change func(r *rand.Rand, rows []made)
+	text   func(content []byte) []byte // of a file, where the defect is in that
 }{
-	{"single-rollouts", func(w *writer) bool { return w.ids }, func(_ *rand.Rand, rows []made) {
+	{id: "bad-record", can: func(w *writer) bool { return w.lines }, text: func(content []byte) []byte {
+		cut := len(content) / 2
+		return slices.Concat(content[:cut], []byte("\n"), content[cut:])
+	}},
+	{id: "misaligned", can: func(w *writer) bool { return w.ordered }, change: func(_ *rand.Rand, rows []made) {
+		for i := range rows { // neighbours change places, as where prompts take turns
+			if k := i + madeGroup; i%(2*madeGroup) < madeGroup && i%2 == 1 && k < len(rows) {
+				rows[i].text, rows[k].text = rows[k].text, rows[i].text
+			}
+		}
+	}},
+	{id: "filtered-rewards", can: func(w *writer) bool { return w.format == "nemo-rl" }, text: func(content []byte) []byte {
+		return bytes.ReplaceAll(content, []byte(`"rewards": `), []byte(`"filtered_rewards": [0.0], "rewards": `))
+	}},
+	{id: "single-rollouts", can: func(w *writer) bool { return w.ids }, change: func(_ *rand.Rand, rows []made) {
 		for i := range rows {
 			rows[i].id += fmt.Sprintf("-%d", i)
 		}
 	}},
-	{"several-prompts", func(w *writer) bool { return w.ids && w.name != "verl v1" && w.name != "slime" }, func(_ *rand.Rand, rows []made) {
+	{id: "several-prompts", can: func(w *writer) bool { return w.ids && w.name != "verl v1" && w.name != "slime" }, change: func(_ *rand.Rand, rows []made) {
 		for i := range rows {
 			rows[i].id = fmt.Sprintf("q%d", rows[i].prompt/2)
 		}
 	}},
-	{"mixed-ranges", func(w *writer) bool { return !w.appends() }, func(_ *rand.Rand, rows []made) {
+	{id: "mixed-ranges", can: func(w *writer) bool { return !w.appends() }, change: func(_ *rand.Rand, rows []made) {
 		for i := range rows {
 			if rows[i].step == 2 && rows[i].reward == "0.0" {
 				rows[i].reward = "-1.0"
 			}
 		}
 	}},
-	{"sentinel", func(w *writer) bool { return w.name != "humaneval" }, func(r *rand.Rand, rows []made) {
+	{id: "sentinel", can: func(w *writer) bool { return w.name != "humaneval" }, change: func(r *rand.Rand, rows []made) {
 		for i := range rows {
 			if r.IntN(50) == 0 {
 				rows[i].reward = "-1.0"
 			}
 		}
 	}},
-	{"one-value", func(w *writer) bool { return w.name != "humaneval" }, func(_ *rand.Rand, rows []made) {
+	{id: "one-value", can: func(w *writer) bool { return w.name != "humaneval" }, change: func(_ *rand.Rand, rows []made) {
 		for i := range rows {
 			rows[i].reward = "-1.0"
 		}
 	}},
-	{"reward-against-judge", func(w *writer) bool { return w.judged }, func(r *rand.Rand, rows []made) {
+	{id: "reward-against-judge", can: func(w *writer) bool { return w.judged }, change: func(r *rand.Rand, rows []made) {
 		for i := range rows {
 			rows[i].right = r.IntN(2) == 0
 		}
 	}},
-	{"reward-unreadable", func(w *writer) bool {
+	{id: "reward-unreadable", can: func(w *writer) bool {
 		return w.name != "humaneval" && !w.binary && w.format != "rows" && w.name != "nemo-rl" && len(w.options.Reward) == 0 && w.name != "trl rows" && w.name != "ms-swift"
-	}, func(r *rand.Rand, rows []made) {
+	}, change: func(r *rand.Rand, rows []made) {
 		for i := range rows {
 			if i%500 == 499 {
 				rows[i].reward = `"good"`
@@ -600,8 +615,14 @@ func TestGeneratedRefusals(t *testing.T) {
 				l := &log{files: map[string][]byte{}}
 				for step := 1; step <= 3; step++ {
 					rows := w.draw(r, step)
-					c.change(r, rows)
-					l.append(w.path(step), w.write(step, rows))
+					if c.change != nil {
+						c.change(r, rows)
+					}
+					content := w.write(step, rows)
+					if c.text != nil {
+						content = c.text(content)
+					}
+					l.append(w.path(step), content)
 				}
 				l.save(t, dir, false)
 				o := w.options
@@ -613,5 +634,38 @@ func TestGeneratedRefusals(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestGeneratedRuns: two runs that were logged into one folder are not pooled,
+// in any format of which the files can be told apart.
+func TestGeneratedRuns(t *testing.T) {
+	for i := range writers {
+		w := &writers[i]
+		if w.path == nil {
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			dir := t.TempDir()
+			l := &log{files: map[string][]byte{}}
+			for run := range 2 {
+				r := rand.New(rand.NewPCG(20260103+uint64(run), uint64(i)))
+				for step := 1; step <= 2; step++ {
+					l.append(filepath.Join(fmt.Sprint("run", run), w.path(step)), w.write(step, w.draw(r, step)))
+				}
+			}
+			l.save(t, dir, false)
+			o := w.options
+			o.Paths = []string{dir}
+			tab, _, err := logs.Import(context.Background(), o)
+			var refusal *logs.Refusal
+			if !errors.As(err, &refusal) || !slices.ContainsFunc(refusal.Findings, func(f logs.Finding) bool { return f.ID == "several-runs" }) {
+				for _, row := range tab.Rows {
+					if row.N > madeGroup {
+						t.Fatalf("error %v, row %+v, want the refusal several-runs or groups of one run each", err, row)
+					}
+				}
+			}
+		})
 	}
 }

@@ -35,6 +35,8 @@ type Options struct {
 	Lenient   bool     // count records that cannot be read, and go on
 	KeepAll   bool     // keep the rollouts of every attempt at a step, not of the last one alone
 
+	Out string // the file that the table goes to, which is no log; may be ""
+
 	Progress func(done, total int64) // bytes read of all files; may be nil
 }
 
@@ -63,20 +65,20 @@ type importer struct {
 	quickly maphash.Seed
 	digests map[uint64]uint64 // of prompts, by the quick hash of their JSON text
 
-	twins   map[string]string // digest and step of files read to their paths
-	streams map[string]*stream
-	before  *placed // the groups by position that came last
-	now     *placed
-	done    int64
-	total   int64
+	twins  map[string]string // digest and step of files read to their paths
+	before *placed           // the groups by position that came last
+	now    *placed
+	done   int64
+	total  int64
 }
 
 // A stream is a file, or files numbered one after the other, that a trainer
 // appends to.
 type stream struct {
-	id   int32
-	step int32 // of the last rollout
-	any  bool
+	id    int32
+	first string // the path of its first file
+	step  int32  // of the last rollout
+	any   bool
 }
 
 // A placed group is one found by position: prefix is what its texts begin with.
@@ -139,7 +141,7 @@ func (im *importer) recognise(r record) error {
 	case im.format != nil && im.format != f:
 		return &otherFormat{f}
 	}
-	im.format, im.opened, im.stream = f, true, im.streamOf(im.file.path)
+	im.format, im.opened, im.stream = f, true, im.streamOf(im.file.path, f.single)
 	im.pathStep, im.pathStepped = stepOf(f.stepIn, im.file.path)
 	if f.refuse != "" || f.ready() {
 		return errStop
@@ -422,12 +424,16 @@ const maxAttempts = 64
 
 var digits = regexp.MustCompile(`\d+`)
 
-// streamOf returns the stream of a file.
-func (im *importer) streamOf(path string) *stream {
-	name := filepath.Join(filepath.Dir(path), digits.ReplaceAllString(filepath.Base(path), "#"))
+// streamOf returns the stream of a file: that of all files of its folder whose
+// names differ in numbers alone, or of all that have one rollout each.
+func (im *importer) streamOf(path string, single bool) *stream {
+	name := filepath.Dir(path)
+	if !single {
+		name = filepath.Join(name, digits.ReplaceAllString(filepath.Base(path), "#"))
+	}
 	st := im.streams[name]
 	if st == nil {
-		st = &stream{id: int32(len(im.streams))}
+		st = &stream{id: int32(len(im.streams)), first: path}
 		im.streams[name] = st
 	}
 	return st

@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -76,12 +75,12 @@ func Import(ctx context.Context, o Options) (*table.Table, *Report, error) {
 	if err := o.check(); err != nil {
 		return nil, nil, err
 	}
-	files, err := expand(o.Paths)
+	files, err := expand(o.Paths, o.Out)
 	if err != nil {
 		return nil, nil, err
 	}
 	im := &importer{
-		evidence: newEvidence(o), ctx: ctx, twins: map[string]string{}, streams: map[string]*stream{},
+		evidence: newEvidence(o), ctx: ctx, twins: map[string]string{},
 		quickly: maphash.MakeSeed(), digests: map[uint64]uint64{},
 	}
 	for _, f := range files {
@@ -99,11 +98,20 @@ func Import(ctx context.Context, o Options) (*table.Table, *Report, error) {
 	case im.format == nil && im.bad > 0:
 		return nil, nil, errors.New(im.badExample)
 	case im.format == nil:
-		return nil, nil, fmt.Errorf("none of %d files is a log: %s", len(files), short(im.skipped))
+		return nil, nil, fmt.Errorf("none of %d files is a log: %s", len(files), short(append(im.skipped, torn(im.tornTails)...)))
 	case im.format.ready():
 		return im.tables(files)
 	}
 	return im.result()
+}
+
+// torn says of files that they end within their first record.
+func torn(paths []string) []string {
+	said := make([]string, len(paths))
+	for i, p := range paths {
+		said[i] = p + " (ends in the middle of its first record)"
+	}
+	return said
 }
 
 // check reports options that cannot be.
@@ -136,9 +144,9 @@ func (im *importer) open(f logFile) error {
 			im.o.Progress(min(im.done, im.total), im.total)
 		}
 	}
-	if f.plain {
+	if f.aside != "" {
 		seen(int(f.size))
-		return im.skip("packed, and "+filepath.Base(f.unpacked())+" stands beside it", false)
+		return im.skip(f.aside, false)
 	}
 	err := f.read(im, seen)
 	im.close(&im.seen, f.path)

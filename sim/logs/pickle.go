@@ -94,8 +94,10 @@ func (p *pickle) step(op byte) error {
 	case 0x95: // FRAME
 		return p.discard(8)
 	case '(':
-		p.marks = append(p.marks, len(p.stack))
-		return p.spend(8)
+		if p.marks = append(p.marks, len(p.stack)); len(p.marks) > maxDepth {
+			return fmt.Errorf("nested deeper than %d", maxDepth)
+		}
+		return nil
 	case '0':
 		_, err := p.pop()
 		return err

@@ -76,7 +76,7 @@ func TestJudges(t *testing.T) {
 func TestActions(t *testing.T) {
 	refused := strings.Fields(`no-rewards no-group-key not-scored-singly several-rewards no-such-column reward-unreadable filtered-rewards
 		reward-against-judge single-rollouts several-prompts misaligned half-named no-names no-name mixed-ranges sentinel one-value
-		bad-record interleaved nothing-left`)
+		bad-record interleaved several-runs nothing-left`)
 	for _, d := range defects {
 		if slices.Contains(refused, d.ID) && d.Action != Refuse {
 			t.Errorf("%s has action %d, want a refusal", d.ID, d.Action)

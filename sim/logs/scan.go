@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A value is the JSON text of a value, without space around it; "" stands for
@@ -33,7 +34,7 @@ var errTorn = errors.New("ends in the middle")
 func (r record) parse(text string) (record, error) {
 	r = r[:0]
 	i := space(text, 0)
-	if i == len(text) {
+	if i == len(text) || text[i] == 0 { // a crash may leave NULs where the rest should be
 		return r, errTorn
 	}
 	if text[i] != '{' {
@@ -282,6 +283,9 @@ func (v value) text() (string, bool) {
 // name returns what v names: the text of a string, the digits of a number.
 func (v value) name() (string, bool) {
 	if s, ok := v.text(); ok {
+		if !utf8.ValidString(s) { // tables could not tell it from other such names
+			s = strings.Trim(strconv.Quote(s), `"`)
+		}
 		return s, s != ""
 	}
 	return string(v), !v.null() && !v.is('[') && !v.is('{')
@@ -331,6 +335,9 @@ const (
 	isOther                  // anything else
 )
 
+// maxNumber bounds the size of a number: its square, in variances, is finite.
+const maxNumber = 1e100
+
 // number reads v as a number: missing rewards are NaN, never 0.
 func (v value) number() (float64, reading) {
 	switch {
@@ -347,8 +354,11 @@ func (v value) number() (float64, reading) {
 		return 0, isNumber
 	}
 	x, err := strconv.ParseFloat(string(v), 64)
-	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+	switch {
+	case err != nil || math.IsInf(x, 0) || math.IsNaN(x):
 		return math.NaN(), isMissing
+	case math.Abs(x) > maxNumber:
+		return math.NaN(), isOther
 	}
 	return x, isNumber
 }
@@ -365,10 +375,12 @@ func textNumber(s string) (float64, reading) {
 	}
 	x, err := strconv.ParseFloat(s, 64)
 	switch {
-	case err != nil:
+	case err != nil || strings.ContainsAny(s, "_xX"): // ParseFloat reads 1_0, too
 		return math.NaN(), isOther
 	case math.IsInf(x, 0) || math.IsNaN(x):
 		return math.NaN(), isMissing
+	case math.Abs(x) > maxNumber:
+		return math.NaN(), isOther
 	}
 	return x, isText
 }

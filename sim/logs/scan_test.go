@@ -147,7 +147,7 @@ func TestRule(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"", "reward", "1", "> x", "> NaN", "> Inf", "=> 1", "score > 0", "> 0 && < 1"} {
+	for _, text := range []string{"", "reward", "1", "> x", "> NaN", "> Inf", "=> 1", "score > 0", "> 0 && < 1", "> 1_0", "> 0x1p2", "> 0 or 1", "0 < reward"} {
 		if r, err := ParseRule(text); err == nil || !strings.Contains(err.Error(), "want reward, one of") {
 			t.Errorf("%q = %q, %v, want an error", text, r, err)
 		}

@@ -89,7 +89,8 @@ var sharedLogs = []struct {
 
 	{path: "prime_rl", from: "prime-rl", rows: []string{"toy-math/10 3 0 101", "toy-math/11 3 0 10"}, says: []string{"missing-rewards", "ragged"}, counts: "6 1 0 0 0 0"},
 	{path: "prime_rl_gz", from: "prime-rl", rows: []string{"toy-math/10 3 0 101", "toy-math/11 3 0 10"}, says: []string{"missing-rewards", "ragged"}, counts: "6 1 0 0 0 0"},
-	{path: "prime_rl*", options: logs.Options{Group: logs.GroupText}, from: "prime-rl", rows: []string{
+	{path: "prime_rl*", refused: "several-runs"},
+	{path: "prime_rl*", options: logs.Options{Group: logs.GroupText, KeepAll: true}, from: "prime-rl", rows: []string{
 		text(`[{"role": "user", "content": "What is 3+4?"}]`) + " 3 0 101101", text(`[{"role": "user", "content": "What is 12*12?"}]`) + " 3 0 1010",
 	}, says: []string{"missing-rewards", "ragged"}, counts: "12 2 0 0 0 0"},
 

@@ -101,17 +101,24 @@ func readDocuments(in *bufio.Reader, s sink) error {
 			return nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return s.torn(place, true, errTorn)
+		case errors.Is(err, errNoObject) && place == 1:
+			return errKind("no log: " + err.Error())
 		case err != nil:
 			return fmt.Errorf("record %d: %w", place, err)
 		}
 		if fields, err = fields.parse(text); err != nil {
-			return fmt.Errorf("record %d: %w", place, err)
+			if err := s.torn(place, false, err); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := s.record(fields, place); err != nil {
 			return err
 		}
 	}
 }
+
+var errNoObject = errors.New("want an object")
 
 // documents splits a stream into objects.
 type documents struct {
@@ -140,7 +147,7 @@ func (d *documents) next() (string, error) {
 		case c == '{':
 			return d.object()
 		default:
-			return "", fmt.Errorf("%q, want an object", c)
+			return "", fmt.Errorf("%q, %w", c, errNoObject)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func ParseRule(text string) (Rule, error) {
 			continue
 		}
 		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) || strings.ContainsAny(number, "_xX") { // ParseFloat reads 1_0, too
 			break
 		}
 		return Rule{op, x}, nil

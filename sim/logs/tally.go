@@ -26,6 +26,7 @@ type group struct {
 	ended, cut    int32 // rollouts whose end is known, and that were truncated
 
 	superseded bool // by a later attempt at the same step
+	spread     bool // over several streams
 }
 
 // A groupKey finds a group while rollouts are added.
@@ -54,9 +55,11 @@ type tally struct {
 	groups []*group
 	live   map[groupKey]*group // those not superseded
 
-	duplicated int // rollouts that were logged before under their own name
-	superseded int // rollouts of earlier attempts
-	manyTexts  int // rollouts whose group has another text
+	duplicated int      // rollouts that were logged before under their own name
+	superseded int      // rollouts of earlier attempts
+	manyTexts  int      // rollouts whose group has another text
+	spread     int      // groups with rollouts of several streams
+	from       [2]int32 // two streams that share a group
 }
 
 func newTally() *tally {
@@ -78,6 +81,12 @@ func (t *tally) add(s *sample, stream int32) {
 		t.groups = append(t.groups, g)
 		t.live[key] = g
 	}
+	if len(g.reward) > 0 && g.stream != stream && !g.spread {
+		g.spread = true
+		t.spread++
+		t.from = [2]int32{g.stream, stream}
+	}
+	g.stream = stream
 	if s.rollout != 0 {
 		if slices.Contains(g.rollouts, s.rollout) {
 			t.duplicated++
@@ -88,7 +97,6 @@ func (t *tally) add(s *sample, stream int32) {
 	if s.text != g.text {
 		t.manyTexts++
 	}
-	g.stream = stream
 	g.reward = append(g.reward, s.reward)
 	if s.right >= 0 {
 		g.judged++

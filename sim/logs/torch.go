@@ -25,17 +25,37 @@ func readTorch(r io.ReaderAt, size int64, s sink) error {
 			return err
 		}
 		defer in.Close() // only read
-		x, err := unpickle(bufio.NewReader(in))
+		text := bufio.NewReader(in)
+		x, err := unpickle(text)
+		if err == nil {
+			err = drain(text)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
-		return samplesOf(x, s)
+		return samplesOf(x, maxSample+repeats*int(min(f.UncompressedSize64, maxPickle)), s)
 	}
 	return errKind("a zip archive without a data.pkl, which torch.save writes")
 }
 
-// samplesOf hands an object with a list of samples to s, one at a time.
-func samplesOf(x any, s sink) error {
+// drain reads what follows a pickle: the archive checks its sum at the end.
+func drain(r io.Reader) error {
+	n, err := io.CopyN(io.Discard, r, maxPickle)
+	if err == io.EOF {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("more than %d bytes after the end of the pickle", n)
+	}
+	return err
+}
+
+// samplesOf hands an object with a list of samples to s, one at a time, each
+// beside the numbers of the object: nothing asks for what else it holds.
+//
+// Their text is at most most bytes, which bounds the time that references to one
+// sample may take.
+func samplesOf(x any, most int, s sink) error {
 	object, ok := x.(*pickledDict)
 	if !ok {
 		return errKind("a pickle of something else than a dict")
@@ -47,31 +67,44 @@ func samplesOf(x any, s sink) error {
 			samples = list
 			continue
 		}
-		rest.items = append(rest.items, item)
+		switch item.value.(type) {
+		case int64, float64:
+			rest.items = append(rest.items, item)
+		}
 	}
 	if samples == nil {
-		return handOver(object, 1, s)
+		_, err := handOver(object, 1, s)
+		return err
 	}
+	total := 0
 	for i, one := range samples.items {
 		whole := &pickledDict{append(rest.items[:len(rest.items):len(rest.items)], pickledItem{"samples", &pickledList{items: []any{one}}})}
-		if err := handOver(whole, i+1, s); err != nil {
+		n, err := handOver(whole, i+1, s)
+		if err != nil {
 			return err
+		}
+		if total += n; total > most {
+			return fmt.Errorf("a pickle whose samples repeat each other in more than %d bytes of text", most)
 		}
 	}
 	return nil
 }
 
-// handOver hands one object to s.
-func handOver(object *pickledDict, place int, s sink) error {
+// repeats is how often the text of samples may be longer than their pickle: what
+// samples of a group share is written once, but not the tokens of each.
+const repeats = 64
+
+// handOver hands one object to s and returns the length of its text.
+func handOver(object *pickledDict, place int, s sink) (int, error) {
 	text, err := appendPickled(nil, object, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	r, err := record(nil).parse(string(text))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return s.record(r, place)
+	return len(text), s.record(r, place)
 }
 
 // The containers of a pickle.
@@ -87,6 +120,9 @@ type (
 	// is never looked up or run.
 	pickledCode struct{ name string }
 )
+
+// codeKey is the key of the name of what only code could make.
+const codeKey = "#code"
 
 // maxNumbers is how many numbers of a list are kept. Tokens and their
 // log-probabilities are most of such a file, and no table asks for them.
@@ -139,7 +175,7 @@ func appendPickled(b []byte, x any, depth int) ([]byte, error) {
 		}
 		return append(b, '}'), nil
 	case *pickledCode:
-		return append(append(append(b, `{"#code":`...), quote(x.name)...), '}'), nil
+		return append(append(append(b, `{"`+codeKey+`":`...), quote(x.name)...), '}'), nil
 	}
 	v, err := jsonText(x)
 	return append(b, v...), err
