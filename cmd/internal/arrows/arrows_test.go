@@ -38,6 +38,7 @@ var arrows = []struct{ pkg, may string }{
 
 	{"sim/rollout", "sim/stream"},
 	{"sim/source", "distributions distributions/table sim/rollout sim/stream"},
+	{"sim/source/live/tinymodel", ""},
 	{"sim/strategy", "distributions distributions/spec sim/rollout sim/schedule"},
 	{"sim/strategy/strategytest", "sim/rollout sim/strategy"},
 	{"sim/advantage", "distributions"},
