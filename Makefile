@@ -17,11 +17,15 @@ GALLERY := rung-4-speedup.png rung-4-allocation.png
 
 FUZZTIME := 10s
 OUT := out
+PORT := 8080
 
-.PHONY: help test lint fmt bench golden coverage fuzz figures vulncheck clean
+# The project's own model and its server.
+TINY := sim/source/live/tinymodel
+
+.PHONY: help test lint fmt bench golden coverage fuzz figures model serve server-parts test-ollama vulncheck clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
 
 test: ## every check and every test; as root on Debian it installs what they need
 	@.ci/parts
@@ -66,6 +70,20 @@ figures: ## draws the README's pictures again
 	cp "$$dir/field/figures/ranks-progress.png" "$(CURDIR)/plots/gallery/compare-ranks-progress.png" && \
 	cp "$$dir/trained/figures/learning-rollouts.png" "$(CURDIR)/plots/gallery/train-learning-rollouts.png" && \
 	cp "$$dir/plan/figures/plan.png" "$(CURDIR)/plots/gallery/pilot-plan.png"
+
+model: ## trains the project's own small model again (python3-torch), and its success probabilities
+	PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 $(TINY)/model/train.py
+	cd $(TINY)/testdata && python3 rates.py >rates.new && mv rates.new rates.json
+
+server-parts: ## llama.cpp for the server of that model, by npm, into a folder that git ignores
+	@cd $(TINY)/server && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
+
+serve: ## serves that model on loopback until Ctrl-C and prints its base URL
+	@node $(TINY)/server/server.mjs --port $(PORT)
+
+test-ollama: ## the test of served success probabilities against an Ollama that runs here (OLLAMA_HOST)
+	cd $(TINY) && ollama create vigorlab-arithmetic -f Modelfile
+	go test -count=1 -tags ollama -run TestOllama -v ./$(TINY)
 
 vulncheck: ## known vulnerabilities of what is imported; needs its database from the network
 	$(GOVULNCHECK) ./...
