@@ -10,7 +10,7 @@ TOOLS := ./.ci/testall ./.ci/bench
 # Packages that take long under the race detector (Monte Carlo, drawing, whole
 # commands): they run once without it, and under it only their tests named
 # ...Worker... or ...Concurrent....
-NO_RACE := ./distributions/fit ./sim ./sim/logs ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
+NO_RACE := ./distributions/fit ./sim ./sim/logs ./sim/source/live ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
 
 # The README's pictures, by the names that verify gives them.
 GALLERY := rung-4-speedup.png rung-4-allocation.png

@@ -38,6 +38,8 @@ var arrows = []struct{ pkg, may string }{
 
 	{"sim/rollout", "sim/stream"},
 	{"sim/source", "distributions distributions/table sim/rollout sim/stream"},
+	{"sim/source/live", "sim/stream"},
+	{"sim/source/live/livetest", "sim/stream"},
 	{"sim/strategy", "distributions distributions/spec sim/rollout sim/schedule"},
 	{"sim/strategy/strategytest", "sim/rollout sim/strategy"},
 	{"sim/advantage", "distributions"},
@@ -68,6 +70,7 @@ var arrows = []struct{ pkg, may string }{
 var refused = []struct{ pkg, imports, why string }{
 	{"theory", "math/rand/... crypto/rand golang.org/x/exp/rand", "theory refuses randomness"},
 	{"distributions/...", "os/... io/ioutil net/...", "distributions opens no files: commands hand it an opener"},
+	{"sim/source/live", "os/...", "the client reads no environment and no files: commands hand it all"},
 	{"plots", "math/rand/... crypto/rand gonum.org/v1/gonum/...", "plots receives finished numbers"},
 	{"plots", "os/...", "plots returns bytes: commands write them"},
 	{"theory", "os/... log/... github.com/spf13/cobra", "theory is pure functions"},
@@ -116,6 +119,9 @@ func TestPlantedImports(t *testing.T) {
 		{"sim/stream", "vigorlab/sim/rollout"},
 		{"sim/rollout", "vigorlab/sim/strategy"},
 		{"sim/source", "vigorlab/sim/strategy"},
+		{"sim/source/live", "vigorlab/sim/strategy"},
+		{"sim/source/live", "vigorlab/sim/source/live/livetest"},
+		{"sim/source/live", "os"},
 		{"sim/strategy", "vigorlab/sim/source"},
 		{"sim/strategy", "vigorlab/theory"},
 		{"sim/advantage", "vigorlab/sim/source"},

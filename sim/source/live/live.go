@@ -5,8 +5,6 @@
 package live
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -97,20 +95,3 @@ type Counts struct {
 	ExtraTokens      int // of them, those of Extra
 	NoUsage          int // completions whose tokens the server did not count
 }
-
-// A Client asks the servers. Goroutines may share it.
-type Client struct{}
-
-// NewClient returns a client, or every fault of the configuration at once.
-func NewClient(c Config) (*Client, error) { return nil, errors.New("not yet") }
-
-// Complete asks for n further completions of a prompt; index names the first.
-// It hands each to take as it comes, on the caller's goroutine and not in the
-// order of indices, and returns when n were taken or an error ends it. What
-// was taken stays taken and counted.
-func (c *Client) Complete(ctx context.Context, prompt string, index, n int, take func(index int, c Completion) error) error {
-	return errors.New("not yet")
-}
-
-// Counts returns what was sent and received so far.
-func (c *Client) Counts() Counts { return Counts{} }

@@ -1,0 +1,187 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/shared"
+
+	"vigorlab/sim/stream"
+)
+
+// A poster sends one request and returns the answer's status, headers and
+// whole body, whatever they are.
+type poster func(ctx context.Context, r request) (*http.Response, []byte, error)
+
+// A request is what differs between the requests of one client.
+type request struct {
+	prompt  string
+	n       int
+	seed    *int64
+	refused map[string]bool // names of fields that are left out, see neutral
+}
+
+// neutral are the fields that are sent only to keep a server from distorting
+// the policy by its own defaults, at the values that leave it as it is. A server
+// that refuses one does not know it, so that it may be left out. The
+// repetition penalty has two names: vLLM's and SGLang's, llama.cpp's.
+var neutral = map[string]any{
+	"top_k":              -1,
+	"min_p":              0,
+	"repetition_penalty": 1,
+	"repeat_penalty":     1,
+	"presence_penalty":   0,
+	"frequency_penalty":  0,
+}
+
+// newPoster returns the poster of one base URL. The library builds and sends
+// the requests. Its retries are off: they wait within the time of one attempt,
+// they know neither timeouts nor answers of another shape nor other servers,
+// and two loops would multiply. Its services, unlike its client, read no
+// environment.
+func (c *Client) newPoster(base string, transport http.RoundTripper) poster {
+	options := []option.RequestOption{
+		option.WithBaseURL(base),
+		option.WithMaxRetries(0),
+		option.WithHTTPClient(&http.Client{
+			Transport:     transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the key stays here
+		}),
+	}
+	if c.config.Key != "" {
+		options = append(options, option.WithAPIKey(c.config.Key))
+	}
+	completions, chat := openai.NewCompletionService(options...), openai.NewChatCompletionService(options...)
+	return func(ctx context.Context, r request) (*http.Response, []byte, error) {
+		var res *http.Response
+		var body []byte
+		raw := []option.RequestOption{option.WithResponseInto(&res), option.WithResponseBodyInto(&body)}
+		var err error
+		if c.config.Chat {
+			_, err = chat.New(ctx, c.chat(r), raw...)
+		} else {
+			_, err = completions.New(ctx, c.completion(r), raw...)
+		}
+		if res != nil && res.StatusCode >= http.StatusBadRequest { // the library has put the body back
+			body, err = io.ReadAll(res.Body)
+		}
+		return res, body, err
+	}
+}
+
+func (c *Client) completion(r request) openai.CompletionNewParams {
+	s := c.config.Sampling
+	p := openai.CompletionNewParams{
+		Model:       openai.CompletionNewParamsModel(c.config.Model),
+		Prompt:      openai.CompletionNewParamsPromptUnion{OfString: param.NewOpt(r.prompt)},
+		N:           param.NewOpt(int64(r.n)),
+		MaxTokens:   param.NewOpt(int64(s.MaxTokens)),
+		Temperature: param.NewOpt(s.Temperature),
+		TopP:        param.NewOpt(s.TopP),
+		Stop:        openai.CompletionNewParamsStopUnion{OfStringArray: s.Stop},
+		Seed:        optional(r.seed),
+	}
+	if s.LogProbs && !r.refused["logprobs"] {
+		p.Logprobs = param.NewOpt[int64](1) // 0 asks llama.cpp for none
+	}
+	p.SetExtraFields(c.extra(r))
+	return p
+}
+
+func (c *Client) chat(r request) openai.ChatCompletionNewParams {
+	s := c.config.Sampling
+	p := openai.ChatCompletionNewParams{
+		Model:       shared.ChatModel(c.config.Model),
+		Messages:    []openai.ChatCompletionMessageParamUnion{openai.UserMessage(r.prompt)},
+		N:           param.NewOpt(int64(r.n)),
+		Temperature: param.NewOpt(s.Temperature),
+		TopP:        param.NewOpt(s.TopP),
+		Stop:        openai.ChatCompletionNewParamsStopUnion{OfStringArray: s.Stop},
+		Seed:        optional(r.seed),
+	}
+	if r.refused["max_tokens"] {
+		p.MaxCompletionTokens = param.NewOpt(int64(s.MaxTokens))
+	} else {
+		p.MaxTokens = param.NewOpt(int64(s.MaxTokens))
+	}
+	if s.LogProbs && !r.refused["logprobs"] {
+		p.Logprobs = param.NewOpt(true)
+	}
+	p.SetExtraFields(c.extra(r))
+	return p
+}
+
+// extra returns the fields that the protocol lacks or leaves to the server.
+func (c *Client) extra(r request) map[string]any {
+	fields := make(map[string]any, len(neutral))
+	for name, value := range neutral {
+		if !r.refused[name] {
+			fields[name] = value
+		}
+	}
+	if k := c.config.Sampling.TopK; k > 0 {
+		fields["top_k"] = k
+	}
+	return fields
+}
+
+func optional(v *int64) param.Opt[int64] {
+	if v == nil {
+		return param.Opt[int64]{}
+	}
+	return param.NewOpt(*v)
+}
+
+// refusable returns a field of r that the text of a refusal names and that r
+// can do without, or "".
+func (c *Client) refusable(r request, text []byte) string {
+	may := func(name string) bool { return !r.refused[name] && bytes.Contains(text, []byte(name)) }
+	for name := range neutral {
+		if may(name) && (name != "top_k" || c.config.Sampling.TopK == 0) {
+			return name
+		}
+	}
+	if c.config.Sampling.LogProbs && may("logprobs") {
+		return "logprobs"
+	}
+	if c.config.Chat && may("max_tokens") && bytes.Contains(text, []byte("max_completion_tokens")) {
+		return "max_tokens"
+	}
+	if r.n > 1 {
+		return "n"
+	}
+	return ""
+}
+
+// seed returns the seed of a completion, or nil. It lies in [0, 2^31), which
+// every server can read. An odd multiple of the index modulo 2^31 is different
+// for every index, and the golden ratio keeps those of neighbours apart.
+func (c *Client) seed(prompt string, index int) *int64 {
+	if c.config.Sampling.Seed == nil {
+		return nil
+	}
+	start := uint64(stream.New(*c.config.Sampling.Seed).Named(prompt))
+	s := int64((start + 0x9E3779B1*uint64(index)) % (1 << 31))
+	return &s
+}
+
+// show returns text fit for an error: one line, not endless, without the key.
+func (c *Client) show(text string) string {
+	if c.config.Key != "" {
+		text = strings.ReplaceAll(text, c.config.Key, "[key]")
+	}
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if r := []rune(text); len(r) > longestText {
+		text = string(r[:longestText]) + "..."
+	}
+	return text
+}
+
+// longestText is how many characters of a server's words an error repeats.
+const longestText = 200
