@@ -39,7 +39,8 @@ lint: ## format, vet, staticcheck, direction of imports
 fmt: ## formats every Go file
 	$(GOFUMPT) -w .
 
-bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ../shared/bench
+bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ../shared/bench; the client of model servers beside a bare loop
+	go test -run '^$$' -bench Throughput -benchtime 3x ./sim/source/live
 	go run ./.ci/bench
 
 golden: ## makes the golden values again (python3 with mpmath) and fails where one differs

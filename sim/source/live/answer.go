@@ -13,10 +13,13 @@ type reply struct {
 	ID      string          `json:"id"`
 	Choices []choice        `json:"choices"`
 	Error   json.RawMessage `json:"error"`
-	Usage   *struct {
-		PromptTokens     *int `json:"prompt_tokens"`
-		CompletionTokens *int `json:"completion_tokens"`
-	} `json:"usage"`
+	Usage   json.RawMessage `json:"usage"` // read apart: odd ones cost no completion
+}
+
+// A usage is what the server counted.
+type usage struct {
+	PromptTokens     *float64 `json:"prompt_tokens"` // some write 12.0
+	CompletionTokens *float64 `json:"completion_tokens"`
 }
 
 type choice struct {
@@ -24,7 +27,7 @@ type choice struct {
 	Message      *message        `json:"message"`
 	FinishReason string          `json:"finish_reason"`
 	Error        json.RawMessage `json:"error"`
-	LogProbs     *logProbs       `json:"logprobs"`
+	LogProbs     json.RawMessage `json:"logprobs"` // read apart, as usage
 }
 
 type message struct {
@@ -87,11 +90,12 @@ func (c *choice) text() string {
 // logProb returns the sum of the log probabilities of a choice's tokens, and
 // how many there are; nil and 0 where one is missing.
 func (c *choice) logProb() (sum *float64, tokens int) {
-	if c.LogProbs == nil {
+	var given logProbs
+	if json.Unmarshal(c.LogProbs, &given) != nil {
 		return nil, 0
 	}
-	all := c.LogProbs.TokenLogProbs
-	for _, t := range c.LogProbs.Content {
+	all := given.TokenLogProbs
+	for _, t := range given.Content {
 		all = append(all, t.LogProb)
 	}
 	if len(all) == 0 {
@@ -123,18 +127,31 @@ func (r *reply) completions(seconds float64) (all []Completion, counted bool) {
 			weights[i]++
 		}
 	}
-	u := r.Usage
-	if u == nil || u.PromptTokens == nil || u.CompletionTokens == nil || *u.PromptTokens < 0 || *u.CompletionTokens < 0 {
+	var u usage
+	if json.Unmarshal(r.Usage, &u) != nil || !u.counts() {
 		return all, false
 	}
-	all[0].PromptTokens = *u.PromptTokens
-	if exact != *u.CompletionTokens {
-		tokens = split(*u.CompletionTokens, weights)
+	all[0].PromptTokens = int(*u.PromptTokens)
+	if out := int(*u.CompletionTokens); exact != out {
+		tokens = split(out, weights)
 	}
 	for i := range all {
 		all[i].CompletionTokens = tokens[i]
 	}
 	return all, true
+}
+
+// mostTokens is more than any request has, and few enough to be added up.
+const mostTokens = 1e9
+
+// counts says whether a usage holds both figures.
+func (u *usage) counts() bool {
+	for _, tokens := range []*float64{u.PromptTokens, u.CompletionTokens} {
+		if tokens == nil || !(*tokens >= 0 && *tokens <= mostTokens) {
+			return false
+		}
+	}
+	return true
 }
 
 // split divides total in proportion to the weights, each share rounded so that

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"vigorlab/sim/stream"
 )
@@ -93,6 +94,9 @@ func (c *Client) Complete(ctx context.Context, prompt string, index, n int, take
 	if !(index >= 0 && n >= 0) {
 		return fmt.Errorf("completions %d to %d+%d, want at least 0", index, index, n)
 	}
+	if !utf8.ValidString(prompt) {
+		return fmt.Errorf("prompt %q is not valid UTF-8, which JSON cannot carry", prompt)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	more, enough := context.WithCancel(ctx) // ends when no attempt may begin any more
@@ -102,14 +106,24 @@ func (c *Client) Complete(ctx context.Context, prompt string, index, n int, take
 	if n > 0 {
 		todo = append(todo, span{index, n})
 	}
+	spans, answers := make(chan span, c.config.Concurrency), make(chan answer)
+	defer close(spans)
+	work := func() {
+		for s := range spans {
+			answers <- c.ask(ctx, more, prompt, s)
+		}
+	}
 	var ended error
-	answers, inFlight := make(chan answer), 0
+	inFlight, workers := 0, 0
 	for {
 		for ended == nil && len(todo) > 0 && inFlight < c.config.Concurrency {
 			var s span
 			s, todo = cut(todo, c.width(n))
-			inFlight++
-			go func() { answers <- c.ask(ctx, more, prompt, s) }()
+			spans <- s
+			if inFlight++; inFlight > workers {
+				workers++
+				go work()
+			}
 		}
 		if inFlight == 0 {
 			return ended
