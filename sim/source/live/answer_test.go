@@ -198,3 +198,48 @@ func TestSeedsDiffer(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusable tells a field that the policy can do without from what ends a
+// run.
+func TestRefusable(t *testing.T) {
+	c := Client{config: Config{Chat: true, Sampling: Sampling{LogProbs: true, TopK: 5}}}
+	refused := map[string]bool{"min_p": true}
+	for text, want := range map[string]string{
+		"Unrecognized request argument supplied: repeat_penalty": "repeat_penalty",
+		"unknown min_p":                              "", // it was not sent
+		"top_k must be 0":                            "", // the user asked for it
+		"logprobs are not supported":                 "logprobs",
+		"Only one completion choice is allowed":      "n",
+		"Invalid value for 'n'":                      "n",
+		"the prompt has 9000 tokens, more than 4096": "",
+		"'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.": "max_tokens",
+		"max_tokens is too large": "",
+	} {
+		if got := c.refusable(request{n: 2, refused: refused}, text); got != want {
+			t.Errorf("%q: leaves out %q, want %q", text, got, want)
+		}
+	}
+	if got := c.refusable(request{n: 1}, "n"); got != "" {
+		t.Errorf("a single completion refused: leaves out %q", got)
+	}
+}
+
+// TestPoolWaits: a server that asks for an hour is no hope, but one that is
+// being tried may be back at any time.
+func TestPoolWaits(t *testing.T) {
+	now := time.Now()
+	busy := &server{until: now.Add(time.Hour)}
+	tried := &server{failures: tripAt, probing: true}
+	p := pool{servers: []*server{busy, tried}}
+	if s, wait := p.best(now); s != nil || wait != longestWait {
+		t.Errorf("server %v in %v, want none for %v", s, wait, longestWait)
+	}
+	p.servers = p.servers[:1]
+	if s, wait := p.best(now); s != nil || wait != time.Hour {
+		t.Errorf("server %v in %v, want none for an hour", s, wait)
+	}
+	p.servers = []*server{busy, {inFlight: 2}, {inFlight: 1, asked: 9}, {inFlight: 1, asked: 3}}
+	if s, _ := p.best(now); s != p.servers[3] {
+		t.Errorf("asks %+v, want the one with least in flight and fewest requests", s)
+	}
+}

@@ -208,13 +208,13 @@ func (c *Counts) extra(completion Completion) {
 func (c *Client) ask(ctx, more context.Context, prompt string, s span) answer {
 	for failed := 0; ; {
 		completions, err := c.attempt(ctx, more, prompt, s)
-		f, retriable := err.(*failure) // itself, not wrapped: a client that has stopped wraps the last one
+		f, ok := err.(*failure) // itself, not wrapped: a client that has stopped wraps the last one
 		switch {
 		case err == nil:
 			return answer{span: s, completions: completions}
 		case ctx.Err() != nil:
 			return answer{err: context.Cause(ctx)}
-		case !retriable || f.final:
+		case !ok || f.final:
 			return answer{err: err}
 		case f.again: // without the field that was refused
 			continue

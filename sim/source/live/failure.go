@@ -43,7 +43,7 @@ func (c *Client) judge(ctx context.Context, base string, r request, res *http.Re
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
 		f.wish = retryAfter(res.Header.Get("Retry-After"), time.Now())
 	case status == http.StatusBadRequest || status == http.StatusUnprocessableEntity:
-		f.again = c.leaveOut(c.refusable(r, body))
+		f.again = c.leaveOut(c.refusable(r, complaint(body)))
 		f.final = !f.again
 	default:
 		f.final = true

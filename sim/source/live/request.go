@@ -1,11 +1,11 @@
 package live
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -123,10 +123,13 @@ func (c *Client) fields(r request) map[string]any {
 	return fields
 }
 
+// aboutN finds n by its name, or by what llama.cpp calls it.
+var aboutN = regexp.MustCompile(`\bn\b|\bchoices?\b`)
+
 // refusable returns a field of r that the text of a refusal names and that r
 // can do without, or "".
-func (c *Client) refusable(r request, text []byte) string {
-	may := func(name string) bool { return !r.refused[name] && bytes.Contains(text, []byte(name)) }
+func (c *Client) refusable(r request, text string) string {
+	may := func(name string) bool { return !r.refused[name] && strings.Contains(text, name) }
 	for _, name := range slices.Sorted(maps.Keys(neutral)) {
 		if may(name) && (name != "top_k" || c.config.Sampling.TopK == 0) {
 			return name
@@ -135,10 +138,10 @@ func (c *Client) refusable(r request, text []byte) string {
 	if c.config.Sampling.LogProbs && may("logprobs") {
 		return "logprobs"
 	}
-	if c.config.Chat && may("max_tokens") && bytes.Contains(text, []byte("max_completion_tokens")) {
+	if c.config.Chat && may("max_tokens") && strings.Contains(text, "max_completion_tokens") {
 		return "max_tokens"
 	}
-	if r.n > 1 {
+	if r.n > 1 && aboutN.MatchString(text) {
 		return "n"
 	}
 	return ""

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 )
@@ -57,54 +58,56 @@ type pool struct {
 // pick returns the server to ask next, once there is one.
 func (p *pool) pick(ctx context.Context) (visit, error) {
 	for {
-		p.mu.Lock()
-		now := time.Now()
-		s, at := p.best(now)
-		v := visit{server: s}
-		if s != nil && p.stopped == nil {
-			s.inFlight++
-			s.asked++
-			v.epoch, v.probe = s.epoch, s.failures >= tripAt
-			s.probing = s.probing || v.probe
+		if ctx.Err() != nil {
+			return visit{}, context.Cause(ctx)
 		}
+		p.mu.Lock()
+		s, wait := p.best(time.Now())
 		stopped, last, changed := p.stopped, p.last, p.changed
+		if s != nil && stopped == nil {
+			v := s.begin()
+			p.mu.Unlock()
+			return v, nil
+		}
 		p.mu.Unlock()
-
-		wait := at.Sub(now)
 		switch {
 		case stopped != nil:
 			return visit{}, stopped
-		case s != nil:
-			return v, nil
-		case at.IsZero():
-			wait = longestWait // until changed, in truth
 		case wait > longestWait:
 			return visit{}, fmt.Errorf("no server may be asked for the next %v: %w", wait.Round(time.Second), last)
 		}
 		select {
 		case <-ctx.Done():
-			return visit{}, ctx.Err()
 		case <-changed:
 		case <-time.After(wait):
 		}
 	}
 }
 
-// best returns the server to ask now, or nil and when one may be asked, zero
-// if that depends on a request in flight.
-func (p *pool) best(now time.Time) (best *server, at time.Time) {
+// best returns the server to ask now, or nil and how long none may be asked.
+// One that a request in flight tries may be back at any time.
+func (p *pool) best(now time.Time) (best *server, wait time.Duration) {
+	wait = math.MaxInt64
 	for _, s := range p.servers {
 		switch {
 		case s.probing:
+			wait = min(wait, longestWait)
 		case now.Before(s.until):
-			if at.IsZero() || s.until.Before(at) {
-				at = s.until
-			}
+			wait = min(wait, s.until.Sub(now))
 		case best == nil, s.inFlight < best.inFlight, s.inFlight == best.inFlight && s.asked < best.asked:
 			best = s
 		}
 	}
-	return best, at
+	return best, wait
+}
+
+// begin begins a visit.
+func (s *server) begin() visit {
+	s.inFlight++
+	s.asked++
+	v := visit{server: s, epoch: s.epoch, probe: s.failures >= tripAt}
+	s.probing = s.probing || v.probe
+	return v
 }
 
 // abandon ends a visit that says nothing about its server.
