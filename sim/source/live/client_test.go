@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -449,16 +450,13 @@ func TestStop(t *testing.T) {
 func TestConcurrentBurst(t *testing.T) {
 	var all sync.WaitGroup
 	all.Add(32)
-	s := livetest.New(t, livetest.Config{Fault: func(arrival int) livetest.Fault {
-		if arrival < 32 {
-			return livetest.Reset
-		}
-		return livetest.None
-	}})
+	var arrivals atomic.Int32
+	s := livetest.New(t, livetest.Config{})
 	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.Book().Requests < 32 {
+		if arrivals.Add(1) <= 32 {
 			all.Done()
 			all.Wait()
+			panic(http.ErrAbortHandler)
 		}
 		s.ServeHTTP(w, r)
 	}))
