@@ -174,8 +174,10 @@ func TestRepeats(t *testing.T) {
 	if !r.seen(id(2*recentAnswers), []byte("4")) || !r.seen(id(3*recentAnswers-1), []byte("4")) || r.seen(id(0), []byte("4")) {
 		t.Error("want the last answers known and the first forgotten")
 	}
-	if r.seen("chatcmpl-123", []byte("4")) || r.seen("chatcmpl-123", []byte("4")) {
-		t.Error("judged by a short id")
+	for range 2 {
+		if r.seen("chatcmpl-123", []byte("4")) {
+			t.Error("judged by a short id")
+		}
 	}
 	if r.seen(id(3*recentAnswers-1), []byte("5")) || r.seen(id(3*recentAnswers-2), []byte("4")) {
 		t.Error("judged by ids that do not tell answers apart")

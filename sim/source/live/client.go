@@ -224,7 +224,7 @@ func (c *Client) ask(ctx, more context.Context, prompt string, s span) answer {
 		jitter := 1 - stream.New(uint64(s.index)).Named(prompt).Uniform(uint64(failed))/4
 		select {
 		case <-more.Done():
-			return answer{err: err}
+			return answer{err: context.Cause(more)}
 		case <-time.After(time.Duration(jitter * float64(c.backoff(failed)))):
 		}
 		failed++
