@@ -394,6 +394,48 @@ func TestAlikeAnswersAreSamples(t *testing.T) {
 	}
 }
 
+// TestLength keeps what max_tokens cut off, and shares tokens exactly.
+func TestLength(t *testing.T) {
+	texts := []string{"four", "4", "is four"}
+	s := livetest.New(t, livetest.Config{Answer: func(_ string, _ bool, serial int) string { return texts[serial] }})
+	c := config(s.URL)
+	c.Sampling.MaxTokens = 5
+	got, err := collect(t, client(t, c), "p", 0, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"four stop 5", "4 stop 2", "is fo length 5"} {
+		if g := fmt.Sprint(got[i].Text, " ", got[i].FinishReason, " ", got[i].CompletionTokens); g != want {
+			t.Errorf("completion %d: %q, want %q", i, g, want)
+		}
+	}
+}
+
+// TestNothingFromTheEnvironment: neither keys nor servers, and nothing
+// about this machine goes out.
+func TestNothingFromTheEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/")
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
+		t.Setenv(name, key)
+	}
+	s := livetest.New(t, livetest.Config{})
+	seen := make(chan http.Header, 1)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- r.Header
+		s.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	c := config(front.URL + "/v1")
+	c.Key = ""
+	if _, err := collect(t, client(t, c), "p", 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	sent := <-seen
+	if text := fmt.Sprint(sent); strings.Contains(text, key) || strings.Contains(text, "Stainless") || sent.Get("Authorization") != "" {
+		t.Errorf("sent %s", text)
+	}
+}
+
 // TestRetryAfter waits as long as the server asks, though the backoff is a
 // millisecond and the timeout shorter.
 func TestRetryAfter(t *testing.T) {

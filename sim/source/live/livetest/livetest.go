@@ -381,14 +381,19 @@ func (s *Server) text(prompt string, right bool, serial int) string {
 // LogProb is the log probability of every token that the server writes.
 const LogProb = -0.25
 
-// body writes an answer. A token is a byte, and one more ends the text.
+// body writes an answer. A token is a byte, and one more ends the text, unless
+// max_tokens has cut it off.
 func (s *Server) body(q query, arrival int, texts []string, usage bool) []byte {
 	type object = map[string]any
 	choices, tokens := make([]object, len(texts)), 0
 	for i, text := range texts {
-		c := object{"index": i, "finish_reason": "stop", "logprobs": nil}
-		tokens += len(text) + 1
-		all := make([]float64, len(text)+1)
+		c, size := object{"index": i, "finish_reason": "stop", "logprobs": nil}, len(text)+1
+		if limit, ok := q.fields["max_tokens"].(float64); ok && float64(size) > limit {
+			size = int(limit)
+			text, c["finish_reason"] = text[:size], "length"
+		}
+		tokens += size
+		all := make([]float64, size)
 		contents := make([]object, len(all))
 		for j := range all {
 			all[j], contents[j] = LogProb, object{"logprob": LogProb}
