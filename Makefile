@@ -40,7 +40,7 @@ fmt: ## formats every Go file
 	$(GOFUMPT) -w .
 
 bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ../shared/bench; the client of model servers beside a bare loop
-	go test -run '^$$' -bench Throughput -benchtime 3x ./sim/source/live
+	go test -run '^$$' -bench Throughput -benchtime 1x ./sim/source/live
 	go run ./.ci/bench
 
 golden: ## makes the golden values again (python3 with mpmath) and fails where one differs

@@ -18,18 +18,24 @@ import (
 // completions, 16 at a time: through the client, and in a bare loop over
 // net/http that sends the same fields and reads text, reason and tokens. They
 // take turns in one run, since only their ratio means anything: its median over
-// the turns is what of-bare says. The server shares the cores with both.
+// the turns is what of-bare says. The server shares the cores with both. Where
+// it answers at once, the ratio is that of their work; where an answer takes
+// 10 ms, as few models can, that of what is seen of it.
 func BenchmarkThroughput(b *testing.B) {
-	const concurrency, turns, turn = 16, 21, 400
-	s := livetest.New(b, livetest.Config{})
+	b.Run("at-once", func(b *testing.B) { throughput(b, livetest.None) })
+	b.Run("10ms", func(b *testing.B) { throughput(b, livetest.Slow) })
+}
+
+func throughput(b *testing.B, fault livetest.Fault) {
+	const concurrency, turns, turn = 16, 15, 320
+	s := livetest.New(b, livetest.Config{Fault: always(fault), Delay: 10 * time.Millisecond})
 	c := config(s.URL)
 	c.Concurrency = concurrency
 	seed := uint64(1)
 	c.Sampling.Seed = &seed // one completion a request
 	l := client(b, c)
 	ask := bare(s.URL, concurrency)
-	var ratios []float64
-	var best time.Duration
+	var rates, ratios []float64
 	for b.Loop() {
 		for range turns {
 			begin := time.Now()
@@ -42,14 +48,13 @@ func BenchmarkThroughput(b *testing.B) {
 				b.Fatal(err)
 			}
 			ratios = append(ratios, time.Since(begin).Seconds()/through.Seconds())
-			if best == 0 || through < best {
-				best = through
-			}
+			rates = append(rates, turn/through.Seconds())
 		}
 	}
+	slices.Sort(rates)
 	slices.Sort(ratios)
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(turn/best.Seconds(), "completions/s")
+	b.ReportMetric(rates[len(rates)/2], "completions/s")
 	b.ReportMetric(ratios[len(ratios)/2], "of-bare")
 	b.ReportMetric(ratios[0], "least-of-bare")
 	b.ReportMetric(ratios[len(ratios)-1], "most-of-bare")
