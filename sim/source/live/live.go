@@ -67,10 +67,11 @@ type Config struct {
 	MaxFailures int           // failures in a row, over all requests, that stop the client
 
 	Proxy  func(*http.Request) (*url.URL, error) // as in http.Transport; nil for none
-	Notify func(string)                          // told once a notice: n ignored, logprobs ignored, ...; may be nil
+	Notify func(string)                          // told once a notice: n ignored, ...; from any goroutine, one at a time; may be nil
 }
 
-// DefaultConfig returns a configuration that lacks base URLs and model.
+// DefaultConfig returns a configuration that lacks base URLs and model. Its
+// waits outlast a server that is away for about 15 s.
 func DefaultConfig() Config {
 	return Config{
 		Sampling:    DefaultSampling(),
