@@ -588,10 +588,12 @@ func TestConcurrentLimit(t *testing.T) {
 
 // TestCancel ends at once, in flight, in a wait and before anything.
 func TestCancel(t *testing.T) {
-	for name, fault := range map[string]livetest.Fault{"in flight": livetest.Hang, "waiting": livetest.Busy} {
+	for name, fault := range map[string]livetest.Fault{"in flight": livetest.Hang, "waiting": livetest.Busy, "backing off": livetest.Broken} {
 		t.Run(name, func(t *testing.T) {
 			s := livetest.New(t, livetest.Config{Fault: always(fault), RetryAfter: "60"})
-			l := client(t, config(s.URL))
+			c := config(s.URL)
+			c.Backoff = time.Minute
+			l := client(t, c)
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				for s.Book().Requests == 0 {
