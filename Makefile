@@ -10,7 +10,7 @@ TOOLS := ./.ci/testall ./.ci/bench
 # Packages that take long under the race detector (Monte Carlo, drawing, whole
 # commands): they run once without it, and under it only their tests named
 # ...Worker... or ...Concurrent....
-NO_RACE := ./distributions/fit ./sim ./sim/logs ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
+NO_RACE := ./distributions/fit ./sim ./sim/logs ./sim/source/live ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
 
 # The README's pictures, by the names that verify gives them.
 GALLERY := rung-4-speedup.png rung-4-allocation.png
@@ -43,7 +43,8 @@ lint: ## format, vet, staticcheck, direction of imports
 fmt: ## formats every Go file
 	$(GOFUMPT) -w .
 
-bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ../shared/bench
+bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ../shared/bench; the client of model servers beside a bare loop
+	go test -run '^$$' -bench Throughput -benchtime 1x ./sim/source/live
 	go run ./.ci/bench
 
 golden: ## makes the golden values again (python3 with mpmath) and fails where one differs
