@@ -200,8 +200,13 @@ func TestExtremeCounts(t *testing.T) {
 // the shape of any sign climbs to its end, where the fit of u near 1 is not.
 func TestHoldingFamilies(t *testing.T) {
 	cases := [][]Cell{
-		{{8, 4, 50}}, {{8, 3, 1}}, {{8, 0, 49}, {8, 3, 1}}, {{8, 0, 30}, {8, 8, 20}}, {{2, 1, 5}, {2, 0, 3}},
-		{{100, 50, 40}, {100, 45, 30}}, {{1, 0, 3}, {4, 2, 9}, {16, 8, 9}},
+		{{8, 4, 50}},
+		{{8, 3, 1}},
+		{{8, 0, 49}, {8, 3, 1}},
+		{{8, 0, 30}, {8, 8, 20}},
+		{{2, 1, 5}, {2, 0, 3}},
+		{{100, 50, 40}, {100, 45, 30}},
+		{{1, 0, 3}, {4, 2, 9}, {16, 8, 9}},
 	}
 	for i := range 20 { // and at random
 		r := rand.New(rand.NewPCG(21, uint64(i)))
