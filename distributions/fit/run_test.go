@@ -273,6 +273,12 @@ func TestEqualDistances(t *testing.T) {
 			t.Errorf("%s: p = %v, want 1: distance %v", f.Family, f.P, f.Distance)
 		}
 	}
+	if p, _ := exceeded(6e-6, []replicate{{distance: 1e-7}, {distance: 0}}); p != 1 {
+		t.Errorf("p = %v of distances that rounding tells apart, want 1", p)
+	}
+	if p, _ := exceeded(0.5, []replicate{{distance: 0.4}, {distance: 0.6}, {distance: 0.3}}); p != 0.5 {
+		t.Errorf("p = %v of one larger distance of three, want 1/2", p)
+	}
 }
 
 // TestMissingGains wants both ends of an interval or none: one mixed prompt of

@@ -257,6 +257,9 @@ func TestVerdicts(t *testing.T) {
 		if ends := !math.IsNaN(r.Gain.Low) && !math.IsNaN(r.Gain.High); ends != (name != "dead and solved" && name != "dead pilot" && name != "four prompts" && name != "no worlds") {
 			t.Errorf("%s: gain %+v", name, r.Gain)
 		}
+		if none := math.IsNaN(r.Gain.Estimate); none != (name == "dead and solved" || name == "dead pilot") {
+			t.Errorf("%s: gain %+v", name, r.Gain)
+		}
 	}
 }
 
