@@ -30,8 +30,12 @@ const (
 	noBootstrap = "needs --replicates: percentiles and p-values come from fits to drawn counts"
 	noAIC       = "the nonparametric law has no fixed number of parameters"
 	noVisits    = "no prompt is visited twice"
+	fewVisits   = "fewer than two prompts have visits of enough rollouts: 2 for p, 4 for u"
+	onePrompt   = "errors are over prompts, and there is one"
 	noMixed     = "no prompt is mixed: the counts say nothing of u but that it is near 0"
 	noMixedGain = "all recorded variances are zero"
+
+	noSampleGain = "some bootstrap samples show no reward variance, and so no gain"
 )
 
 // hillWarning stands wherever Hill's estimates are shown.
@@ -94,11 +98,22 @@ func explained(o output.Object, reasons ...string) output.Object {
 
 // intervalObject returns estimate, low and high; the ends are null without a
 // bootstrap.
-func intervalObject(x fit.Interval) output.Object {
+func (r *fitted) intervalObject(x fit.Interval) output.Object {
 	o := output.Object{
 		{Key: "estimate", Value: output.Finite(x.Estimate)}, {Key: "low", Value: output.Finite(x.Low)}, {Key: "high", Value: output.Finite(x.High)},
 	}
-	return explained(o, missingEstimate(x.Estimate), missingBootstrap(x.Low))
+	return explained(o, missingEstimate(x.Estimate), r.missingEnds(x))
+}
+
+// missingEnds says why an interval's ends do not exist.
+func (r *fitted) missingEnds(x fit.Interval) string {
+	switch {
+	case r.replicates == 0:
+		return missingBootstrap(x.Low)
+	case output.Finite(x.Low) == nil && output.Finite(x.Estimate) != nil:
+		return noSampleGain
+	}
+	return ""
 }
 
 func missingEstimate(x float64) string {
@@ -163,9 +178,9 @@ func (r *fitted) familyObject(f *fit.Fit) output.Object {
 		{Key: "gof_statistic", Value: f.Distance},
 		{Key: "gof_p", Value: output.Finite(f.P)},
 		{Key: "gof_p_se", Value: output.Finite(f.PError)},
-		{Key: "mean_p", Value: intervalObject(f.MeanP)},
-		{Key: "mean_u", Value: intervalObject(f.MeanU)},
-		{Key: "gain", Value: intervalObject(f.Gain)},
+		{Key: "mean_p", Value: r.intervalObject(f.MeanP)},
+		{Key: "mean_u", Value: r.intervalObject(f.MeanU)},
+		{Key: "gain", Value: r.intervalObject(f.Gain)},
 	}
 	var groups []output.Object
 	for i, g := range fit.GroupSizes() {
@@ -284,28 +299,41 @@ func (r *fitted) driftObject() output.Object {
 	for from, row := range r.drift.Next {
 		for to, x := range row {
 			if x.Prompts > 0 {
-				next = append(next, output.Object{
+				alone := ""
+				if output.Finite(x.SE) == nil {
+					alone = onePrompt
+				}
+				next = append(next, explained(output.Object{
 					{Key: "from", Value: classes[from]},
 					{Key: "to", Value: classes[to]},
 					{Key: "share", Value: x.Mean},
 					{Key: "se", Value: output.Finite(x.SE)},
 					{Key: "groups", Value: x.Prompts},
-				})
+				}, alone))
 			}
 		}
 	}
 	for _, c := range r.drift.Correlations {
 		o := output.Object{{Key: "lag", Value: c.Lag}, {Key: "pairs", Value: c.Pairs}}
-		missing := ""
 		for _, x := range correlationsOf(&c) {
-			o.Add(x.key, output.Object{{Key: "mean", Value: output.Finite(x.share.Mean)}, {Key: "se", Value: output.Finite(x.share.SE)}})
-			if output.Finite(x.share.Mean) == nil || output.Finite(x.share.SE) == nil {
-				o[len(o)-1].Value = explained(o[len(o)-1].Value.(output.Object), "a variance is not positive")
-			}
+			o.Add(x.key, explained(output.Object{
+				{Key: "mean", Value: output.Finite(x.share.Mean)}, {Key: "se", Value: output.Finite(x.share.SE)},
+			}, missingCorrelation(x.share)))
 		}
-		correlations = append(correlations, explained(o, missing))
+		correlations = append(correlations, o)
 	}
 	return output.Object{{Key: "next", Value: next}, {Key: "correlations", Value: correlations}}
+}
+
+// missingCorrelation says why a correlation or its error does not exist.
+func missingCorrelation(x fit.Share) string {
+	switch {
+	case x.Prompts < 2:
+		return fewVisits
+	case output.Finite(x.Mean) == nil || output.Finite(x.SE) == nil:
+		return "a variance is not positive"
+	}
+	return ""
 }
 
 // A keyedShare is a figure under its key.

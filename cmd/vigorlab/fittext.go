@@ -140,6 +140,9 @@ func (r *fitted) driftText(t *output.Text) {
 		}
 	}
 	t.Grid(g)
+	if len(r.drift.Correlations) == 0 {
+		return
+	}
 	t.Heading("Correlation over visits, as recorded and without binomial noise")
 	g = output.Grid{Head: []string{"visits apart", "p recorded", "p", "u recorded", "u"}}
 	for _, c := range r.drift.Correlations {

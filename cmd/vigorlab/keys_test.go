@@ -237,7 +237,7 @@ func TestKeys(t *testing.T) {
 		{"plan " + table + " --batch 64 --max-rounds 2 --replicates 3 --worlds 40 --rollout-seconds 9", map[string]string{
 			"": "aggregate batch best coding command concurrency evaluated front group max_group max_rounds objective pilot replicates " +
 				"rollout_seconds round_latency schema seed simulated smooth strategy subject table theorem2 tolerance validation version visits warnings worlds",
-			"best": "do_not_bother gain other_law over_default recommended strategy verdict", "best.other_law": "gain smooth", "best.gain": "estimate high low", "best.over_default": "estimate high low reason",
+			"best": "do_not_bother gain other_law over_default recommended strategy verdict", "best.other_law": "gain smooth", "best.gain": "estimate high low reason", "best.over_default": "estimate high low reason", // so small a pilot has no interval
 			"table.0":              "eta finite_batch gain gains_prompt gains_rollout largest_group prompts_per_prompt rollouts_per_prompt rounds seconds strategy",
 			"table.0.finite_batch": figureKeys, "table.0.gains_rollout": "effective gradient_variance progress signal",
 			"simulated.0": "gain strategy", "front.0": "by gain rounds seconds strategy", "theorem2": "eta speedup strategy",

@@ -9,6 +9,7 @@ import (
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/distributions/fit"
+	"vigorlab/distributions/table"
 	"vigorlab/sim"
 	"vigorlab/sim/plan"
 )
@@ -126,6 +127,7 @@ func (f *planFlags) subject(ctx context.Context) (s plan.Subject, name, digest s
 		name = f.tables[0]
 		s.Table, digest, err = readTable(ctx, name)
 		f.add("table", err)
+		f.pilot(s.Table)
 	case len(f.populationSpecs) == 0:
 		f.addf("nothing to plan for, want a table of outcomes or --population")
 		f.hint("vigorlab plan outcomes.csv, with the columns prompt_id, n, successes")
@@ -137,6 +139,17 @@ func (f *planFlags) subject(ctx context.Context) (s plan.Subject, name, digest s
 		s.Law, s.Lengths, name = p.Law, p.Lengths, p.Spec
 	}
 	return s, name, digest
+}
+
+// pilot records what is wrong with a table's pooled rows.
+func (f *planFlags) pilot(t *table.Table) {
+	if t == nil {
+		return
+	}
+	if _, _, err := plan.Pilot(t, f.options.Visits); err != nil {
+		f.add("table", err)
+		f.hint("--visits 1 pools no rows, and --visits N the last N of every prompt")
+	}
 }
 
 // resolve returns the options, their faults recorded.

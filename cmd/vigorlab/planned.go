@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/distributions/fit"
 	"vigorlab/plots"
 	"vigorlab/sim/plan"
 )
@@ -22,8 +23,8 @@ func (p *planned) result() result[output.Row] {
 }
 
 const (
-	noGain       = "no prompt has any reward variance"
-	noIntervals  = "nothing was bootstrapped or simulated"
+	noGain       = "no prompt has any reward variance, or the pilot shows none"
+	noIntervals  = "nothing was bootstrapped or simulated, or the pilot is too small for an interval"
 	noClock      = "no --round-latency or --rollout-seconds"
 	notSimulated = "not simulated: exact at any batch, or --replicates 0"
 )
@@ -195,7 +196,7 @@ func (p *planned) validation() output.Object {
 		o.Add("schedule", output.Object{{Key: "promised", Value: s.Promised}, {Key: "kept", Value: s.Kept}})
 	} else {
 		o.Add("schedule", nil)
-		o.Add("reason", "schedule: "+noGain)
+		o.Add("reason", "schedule: "+noGain+fmt.Sprintf(", or 5 visits have more than %d rollouts", fit.MaxRollouts))
 	}
 	return o
 }

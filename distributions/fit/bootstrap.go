@@ -57,14 +57,16 @@ func (l *countLaw) frequent() *countPart {
 }
 
 // quantiles returns the 2.5 % and 97.5 % points of what figure says of the
-// replicates.
+// replicates, NaN where some of them have no such figure.
 func quantiles(replicates []replicate, figure func(replicate) float64) (low, high float64) {
 	if len(replicates) == 0 {
 		return math.NaN(), math.NaN()
 	}
 	x := make([]float64, len(replicates))
 	for k, r := range replicates {
-		x[k] = figure(r)
+		if x[k] = figure(r); math.IsNaN(x[k]) {
+			return math.NaN(), math.NaN()
+		}
 	}
 	slices.Sort(x)
 	at := func(q float64) float64 { // linear between order statistics

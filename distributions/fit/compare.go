@@ -57,9 +57,12 @@ func compare(v view, c *Counts, estimates []*estimate) []Comparison {
 func comparePair(v view, c *Counts, a, b *estimate) Comparison {
 	x := Comparison{A: a.family.name, B: b.family.name, Difference: a.logLik - b.logLik}
 	if slices.Contains(a.family.within, x.B) || slices.Contains(b.family.within, x.A) {
-		free := math.Abs(float64(len(a.theta) - len(b.theta)))
+		more, free := x.Difference, len(a.theta)-len(b.theta) // of the one that holds the other
+		if slices.Contains(a.family.within, x.B) {
+			more, free = -more, -free
+		}
 		x.Test = LikelihoodRatio
-		x.P = distuv.ChiSquared{K: max(1, free)}.Survival(max(0, 2*math.Abs(x.Difference)))
+		x.P = distuv.ChiSquared{K: float64(max(1, free))}.Survival(max(0, 2*more))
 		return x
 	}
 	x.Test, x.P = Vuong, vuong(c, a.logs(v, c.cells), b.logs(v, c.cells))

@@ -17,9 +17,9 @@ import (
 	"vigorlab/distributions/table"
 )
 
-// maxRollouts bounds the rollouts of one prompt: a law is asked for the
+// MaxRollouts bounds the rollouts of one prompt: a law is asked for the
 // probability of every count, at hundreds of points of p.
-const maxRollouts = 4096
+const MaxRollouts = 4096
 
 // A Cell says that Prompts prompts had S successes among N rollouts.
 type Cell struct{ N, S, Prompts int }
@@ -43,7 +43,7 @@ func NewCounts(cells []Cell) (*Counts, error) {
 	}
 	c := &Counts{}
 	for _, x := range cells {
-		check("n", x.N, 1, maxRollouts)
+		check("n", x.N, 1, MaxRollouts)
 		check("successes", x.S, 0, x.N)
 		check("prompts", x.Prompts, 0, math.MaxInt32)
 		c.prompts += x.Prompts
@@ -64,8 +64,8 @@ func NewCounts(cells []Cell) (*Counts, error) {
 func FromTable(t *table.Table) (*Counts, error) {
 	cells := make([]Cell, len(t.Rows))
 	for i, row := range t.Rows {
-		if row.N > maxRollouts {
-			return nil, fmt.Errorf("%s: prompt %.80q: n = %d, want at most %d: pool fewer visits", t.Name, row.PromptID, row.N, maxRollouts)
+		if row.N > MaxRollouts {
+			return nil, fmt.Errorf("%s: prompt %.80q: n = %d, want at most %d: pool fewer visits", t.Name, row.PromptID, row.N, MaxRollouts)
 		}
 		cells[i] = Cell{row.N, row.S, 1}
 	}

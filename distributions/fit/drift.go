@@ -2,6 +2,7 @@ package fit
 
 import (
 	"math"
+	"slices"
 
 	"vigorlab/distributions"
 	"vigorlab/distributions/table"
@@ -26,8 +27,9 @@ type Drift struct {
 // A Correlation is that of p, and of u, at two visits of a prompt, Lag visits
 // apart, over all prompts and such pairs: as recorded, s/n for p and
 // 4s(n-s)/(n(n-1)) for u, and with the binomial noise taken out of both
-// variances, for which u needs n >= 4. A mean is NaN where a variance is not
-// positive.
+// variances. Pairs and Prompts are those of p, whose visits have at least 2
+// rollouts; those of u have at least 4. A mean is NaN where a variance is not
+// positive, an error where only one prompt has pairs.
 type Correlation struct {
 	Lag            int
 	Pairs, Prompts int
@@ -41,14 +43,14 @@ var lags = []int{1, 2, 5, 10, 20, 40}
 // Drifted returns the drift of a table, nil where no prompt is visited twice.
 func Drifted(t *table.Table) *Drift {
 	prompts := t.ByPrompt()
+	if !slices.ContainsFunc(prompts, func(rows []table.Row) bool { return len(rows) > 1 }) {
+		return nil
+	}
 	d := &Drift{Next: transitions(prompts)}
 	for _, lag := range lags {
 		if c := correlation(prompts, lag); c.Prompts > 1 {
 			d.Correlations = append(d.Correlations, c)
 		}
-	}
-	if d.Correlations == nil {
-		return nil
 	}
 	return d
 }
@@ -160,29 +162,38 @@ func estimateU(r table.Row) estimateOfRow {
 	}
 }
 
+// The rollouts of a visit from which the square of p, and of u, can be told.
+const enoughForP, enoughForU = 2, 4
+
 // correlation pairs the visits of every prompt; errors are by the jackknife
 // over prompts.
 func correlation(prompts [][]table.Row, lag int) Correlation {
-	const enough = 4 // rollouts, for the square of u
-	p, u := make([]pairSums, 0, len(prompts)), make([]pairSums, 0, len(prompts))
-	c := Correlation{Lag: lag}
-	for _, rows := range prompts {
-		var ofP, ofU pairSums
-		for k := range max(0, len(rows)-lag) {
-			if x, y := rows[k], rows[k+lag]; x.N >= enough && y.N >= enough {
-				ofP.add(estimateP(x), estimateP(y))
-				ofU.add(estimateU(x), estimateU(y))
-			}
-		}
-		if ofP[sumPairs] > 0 {
-			c.Pairs += int(ofP[sumPairs])
-			p, u = append(p, ofP), append(u, ofU)
-		}
+	p, u := pairsOf(prompts, lag, enoughForP, estimateP), pairsOf(prompts, lag, enoughForU, estimateU)
+	c := Correlation{Lag: lag, Prompts: len(p)}
+	for _, s := range p {
+		c.Pairs += int(s[sumPairs])
 	}
-	c.Prompts = len(p)
 	c.PlainP, c.P = jackknife(p, false), jackknife(p, true)
 	c.PlainU, c.U = jackknife(u, false), jackknife(u, true)
 	return c
+}
+
+// pairsOf returns the sums of every prompt that has pairs of visits with
+// rollouts enough.
+func pairsOf(prompts [][]table.Row, lag, enough int, of func(table.Row) estimateOfRow) []pairSums {
+	var all []pairSums
+	for _, rows := range prompts {
+		var sums pairSums
+		for k := range max(0, len(rows)-lag) {
+			if x, y := rows[k], rows[k+lag]; x.N >= enough && y.N >= enough {
+				sums.add(of(x), of(y))
+			}
+		}
+		if sums[sumPairs] > 0 {
+			all = append(all, sums)
+		}
+	}
+	return all
 }
 
 func jackknife(prompts []pairSums, pure bool) Share {

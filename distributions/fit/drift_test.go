@@ -133,3 +133,29 @@ func TestWindow(t *testing.T) {
 		t.Errorf("visits %d to %d, want 0 to 3", first, last)
 	}
 }
+
+// TestDriftOfFewRollouts has two visits of 2 rollouts: transitions and the
+// correlation of p, none of u. Of visits of one prompt alone, or of one
+// rollout, only transitions are left, and of no second visit nothing.
+func TestDriftOfFewRollouts(t *testing.T) {
+	d := Drifted(visits(2, "00", "22", "01", "22"))
+	if d == nil || len(d.Correlations) != 1 {
+		t.Fatalf("drift of 2 rollouts a visit: %+v", d)
+	}
+	near(t, "all wrong next", d.Next[AllWrong][AllWrong].Mean, 0.5, 1e-15)
+	c := d.Correlations[0]
+	// p at the two visits: 0 0, 1 1, 0 .5, 1 1: covariance 2/4 - (1/2)(5/8),
+	// squares without noise 2/4 and 2/4.
+	near(t, "p", c.P.Mean, (0.5-0.5*0.625)/math.Sqrt((0.5-0.25)*(0.5-0.625*0.625)), 1e-12)
+	if c.Pairs != 4 || c.Prompts != 4 || c.U.Prompts != 0 || !math.IsNaN(c.U.Mean) {
+		t.Errorf("correlation %+v, want 4 pairs and none of u", c)
+	}
+	for name, d := range map[string]*Drift{"one prompt": Drifted(visits(8, "038")), "one rollout": Drifted(visits(1, "01", "11"))} {
+		if d == nil || d.Correlations != nil || !(d.Next[AllWrong][AllWrong].Prompts == 1) {
+			t.Errorf("%s: %+v, want transitions alone", name, d)
+		}
+	}
+	if d := Drifted(visits(8, "3", "4")); d != nil {
+		t.Errorf("no second visit: %+v, want none", d)
+	}
+}

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"math"
+	"slices"
 
 	"vigorlab/distributions"
 )
@@ -14,12 +15,37 @@ type estimate struct {
 	optimum
 }
 
-// estimateOf fits a family to counts; nil stands for the nonparametric one.
-func estimateOf(v view, f *family, c *Counts) (*estimate, error) {
+// estimateOf fits a family to counts; nil stands for the nonparametric one. A
+// family that holds others starts from their estimates too, as far as these
+// are among the known ones: it is never less likely than they are.
+func estimateOf(v view, f *family, c *Counts, known ...*estimate) (*estimate, error) {
 	if f == nil {
 		return nonparametric(c, gapTolerance)
 	}
-	return &estimate{family: f, optimum: newSearch(v, f, c).best(v.starts(f, c))}, nil
+	starts := v.starts(f, c)
+	for _, e := range known {
+		if e.family != nil && slices.Contains(e.family.within, f.name) {
+			starts = append(starts, f.holding(e))
+		}
+	}
+	return &estimate{family: f, optimum: newSearch(v, f, c).best(starts)}, nil
+}
+
+// holding returns f's parameters of the estimate of a family that f holds: what
+// that family lacks is a spike, which is then 0, or max, which is then 1.
+func (f *family) holding(e *estimate) []float64 {
+	theta := make([]float64, len(f.ranges))
+	for j, r := range f.ranges {
+		if r.name == rangeMax.name {
+			theta[j] = rangeMax.high
+		}
+		for k, held := range e.family.ranges {
+			if held.name == r.name {
+				theta[j] = e.theta[k]
+			}
+		}
+	}
+	return theta
 }
 
 // refit fits the estimate's family to other counts like its own: starting from

@@ -113,7 +113,7 @@ func Run(ctx context.Context, c *Counts, o Options) (*Result, error) {
 	}
 	var estimates []*estimate
 	for _, f := range chosen {
-		e, err := estimateOf(whole, f, c)
+		e, err := estimateOf(whole, f, c, estimates...)
 		if err != nil {
 			return nil, err
 		}
@@ -198,6 +198,10 @@ func (f *Fit) setLaw(e *estimate) {
 	}
 }
 
+// sameDistance is how near distances count as equal: refits end within 1e-5
+// nats, which leaves them as uncertain.
+const sameDistance = 1e-5
+
 // exceeded returns the bootstrap p-value (1 + exceeding)/(1 + replicates) with
 // its standard error.
 func exceeded(distance float64, replicates []replicate) (p, se float64) {
@@ -206,7 +210,7 @@ func exceeded(distance float64, replicates []replicate) (p, se float64) {
 	}
 	more := 1.0
 	for _, r := range replicates {
-		if !(r.distance < distance) {
+		if !(r.distance < distance-sameDistance) {
 			more++
 		}
 	}
@@ -274,7 +278,7 @@ func (o Options) folded(ctx context.Context, c *Counts, chosen []*family, told f
 	r := &Folded{Prompts: seen.prompts, Rollouts: maxN(seen.cells)}
 	var estimates []*estimate
 	for _, f := range chosen {
-		e, err := estimateOf(foldedMixed, f, seen)
+		e, err := estimateOf(foldedMixed, f, seen, estimates...)
 		if err != nil {
 			return nil, err
 		}

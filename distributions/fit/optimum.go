@@ -2,6 +2,7 @@ package fit
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/optimize"
 )
@@ -47,12 +48,16 @@ type optimum struct {
 	logLik float64
 }
 
-// best returns the best of what climbs from every start.
+// best returns the best of what climbs from every start, and of the starts
+// themselves: a climb from the end of a range begins beside it, and may lead
+// elsewhere.
 func (s *search) best(starts [][]float64) optimum {
 	best := optimum{logLik: math.Inf(-1)}
 	for _, start := range starts {
-		if o := s.climb(start, none); best.theta == nil || o.logLik > best.logLik {
-			best = o
+		for _, o := range []optimum{s.climb(start, none), {slices.Clone(start), s.at(start)}} {
+			if best.theta == nil || o.logLik > best.logLik {
+				best = o
+			}
 		}
 	}
 	return best

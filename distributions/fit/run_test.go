@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -191,6 +192,104 @@ func TestExtremeCounts(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestHoldingFamilies wants no family to be less likely than one that it holds,
+// and no verdict to take that for a difference: on prompts that are all alike
+// the shape of any sign climbs to its end, where the fit of u near 1 is not.
+func TestHoldingFamilies(t *testing.T) {
+	cases := [][]Cell{
+		{{8, 4, 50}},
+		{{8, 3, 1}},
+		{{8, 0, 49}, {8, 3, 1}},
+		{{8, 0, 30}, {8, 8, 20}},
+		{{2, 1, 5}, {2, 0, 3}},
+		{{100, 50, 40}, {100, 45, 30}},
+		{{1, 0, 3}, {4, 2, 9}, {16, 8, 9}},
+	}
+	for i := range 20 { // and at random
+		r := rand.New(rand.NewPCG(21, uint64(i)))
+		var cells []Cell
+		for range 1 + r.IntN(12) {
+			n := 1 + r.IntN(12)
+			cells = append(cells, Cell{n, r.IntN(n + 1), 1 + r.IntN(40)})
+		}
+		cases = append(cases, cells)
+	}
+	o := options(Families()[:6]...)
+	o.Replicates = 0
+	for _, cells := range cases {
+		r, err := Run(t.Context(), mustCounts(t, cells), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkHolding(t, fmt.Sprint(cells), r.Comparisons)
+		if r.Folded != nil {
+			checkHolding(t, fmt.Sprint("folded ", cells), r.Folded.Comparisons)
+		}
+	}
+}
+
+func checkHolding(t *testing.T, name string, all []Comparison) {
+	t.Helper()
+	for _, x := range all {
+		more := x.Difference
+		if slices.Contains(familyNamed(x.A).within, x.B) {
+			more = -more
+		}
+		if x.Test == LikelihoodRatio && !(more > -1e-6) {
+			t.Errorf("%s: of %s and %s the larger family is less likely by %v nats (p = %v)", name, x.A, x.B, -more, x.P)
+		}
+	}
+}
+
+// TestNotLessLikely wants a larger family that fell short to be no evidence.
+func TestNotLessLikely(t *testing.T) {
+	c := mustCounts(t, []Cell{{8, 4, 50}})
+	small, large := &estimate{family: familyNamed(ParetoVariance)}, &estimate{family: familyNamed(TruncatedPareto)}
+	small.theta, small.logLik = make([]float64, 3), -60
+	large.theta, large.logLik = make([]float64, 4), -70
+	for _, x := range []Comparison{comparePair(whole, c, small, large), comparePair(whole, c, large, small)} {
+		if x.Test != LikelihoodRatio || x.P != 1 {
+			t.Errorf("%+v, want p = 1", x)
+		}
+	}
+	large.logLik = -58 // chi-squared of 4 with one degree of freedom: erfc(sqrt 2)
+	for _, x := range []Comparison{comparePair(whole, c, small, large), comparePair(whole, c, large, small)} {
+		near(t, "p of 2 nats", x.P, math.Erfc(math.Sqrt2), 1e-12)
+	}
+}
+
+// TestEqualDistances wants what rounding tells apart to count as a tie: every
+// sample of a law of dead prompts is the pilot itself, so that p is 1.
+func TestEqualDistances(t *testing.T) {
+	r, err := Run(t.Context(), mustCounts(t, []Cell{{8, 0, 50}}), options(Families()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Fits {
+		if f.P != 1 {
+			t.Errorf("%s: p = %v, want 1: distance %v", f.Family, f.P, f.Distance)
+		}
+	}
+	if p, _ := exceeded(6e-6, []replicate{{distance: 1e-7}, {distance: 0}}); p != 1 {
+		t.Errorf("p = %v of distances that rounding tells apart, want 1", p)
+	}
+	if p, _ := exceeded(0.5, []replicate{{distance: 0.4}, {distance: 0.6}, {distance: 0.3}}); p != 0.5 {
+		t.Errorf("p = %v of one larger distance of three, want 1/2", p)
+	}
+}
+
+// TestMissingGains wants both ends of an interval or none: one mixed prompt of
+// 50 is in about two samples of three, and the others have no gain.
+func TestMissingGains(t *testing.T) {
+	r, err := Run(t.Context(), mustCounts(t, []Cell{{8, 0, 49}, {8, 3, 1}}), options(NPMLE))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := r.Fits[0].Gain; !(x.Estimate > 1) || !math.IsNaN(x.Low) || !math.IsNaN(x.High) {
+		t.Errorf("gain %+v, want an estimate without interval", x)
 	}
 }
 

@@ -149,7 +149,7 @@ func (r *Result) judge(ctx context.Context, o Options) error {
 	if r.Pilot != nil {
 		r.Band = bandOf(r.Pilot, r.Law, misses)
 	}
-	if !(r.Best.Gain > 0) {
+	if !(r.Best.Gain > 0) || r.Pilot != nil && r.varied() == 0 {
 		r.say(o)
 		return nil
 	}
@@ -157,6 +157,9 @@ func (r *Result) judge(ctx context.Context, o Options) error {
 	if c.standard >= 0 {
 		ratio := math.Exp(math.Log(r.Best.Gain) - c.logGains[c.standard])
 		r.Over = interval(ratio, Finite{math.NaN(), math.NaN()}, misses, func(m miss) float64 { return m.over }, nil)
+	}
+	if r.Pilot != nil && (o.Worlds == 0 || r.few() != "") { // what the pilot's noise does is not known
+		r.Gain, r.Over = r.Gain.withoutEnds(), r.Over.withoutEnds()
 	}
 	if r.Best.candidate.group != 0 { // no change is exactly no change
 		r.Gain = Interval{1, 1, 1}
@@ -215,11 +218,17 @@ func (r *Result) say(o Options) {
 	case !(r.Best.Gain > 0):
 		add("do not bother: no prompt has any reward variance, so no allocation gains anything")
 		return
-	case r.Best.candidate.group != 0:
-		add("do not bother: no schedule of this budget has more %s than %s", words(o.Objective), fixed)
+	case r.Pilot != nil && r.varied() == 0:
+		add("do not bother: no prompt of the pilot has both outcomes, so that it shows no reward variance to gain from (single rollouts never do)")
+		return
 	case r.few() != "":
 		add("do not bother yet: the pilot is too small to say: %s", r.few())
-	case r.Gain.Low <= 1:
+	case r.Best.candidate.group != 0:
+		add("do not bother: no schedule of this budget has more %s than %s", words(o.Objective), fixed)
+	case r.Pilot != nil && o.Worlds == 0:
+		r.Recommended, r.DoNotBother = r.Best.Strategy, false
+		add("by the law fitted to the pilot there is more %s than with %s; how sure that is takes bootstrap samples (worlds)", words(o.Objective), fixed)
+	case r.Gain.Low <= 1: // an exact gain has no ends
 		add("do not bother: what the best schedule has over %s is within noise of no change", fixed)
 	case r.Over.Low <= 1:
 		r.Recommended, r.DoNotBother = o.standard().String(), false
@@ -241,14 +250,22 @@ func (r *Result) few() string {
 	if r.Pilot == nil {
 		return ""
 	}
+	return sim.FewPrompts(r.Pilot.Prompts(), r.varied())
+}
+
+// varied returns how many prompts of the pilot have both outcomes.
+func (r *Result) varied() int {
 	varied := 0
 	for _, x := range r.Pilot.Cells() {
 		if x.S > 0 && x.S < x.N {
 			varied += x.Prompts
 		}
 	}
-	return sim.FewPrompts(r.Pilot.Prompts(), varied)
+	return varied
 }
+
+// asPrecise is what rounds to the precision of equal groups in three digits.
+const asPrecise = 0.9995
 
 // sayNoise says where more of the objective comes without selection, or with a
 // noisier gradient.
@@ -257,7 +274,7 @@ func (r *Result) sayNoise(o Options, add func(string, ...any)) {
 		add("the best schedule's first cut is at random: one rollout shows no variance")
 	}
 	precision := r.Best.Gains.Under(o.Aggregate).GradientVariance
-	if r.Best.candidate.group == 0 && precision < 1 {
+	if r.Best.candidate.group == 0 && precision < asPrecise {
 		add("the best schedule's gradient is noisier than equal groups': %.3g of their precision a rollout", precision)
 	}
 }
@@ -275,6 +292,10 @@ func (r *Result) sayOthers(o Options, add func(string, ...any)) {
 	}
 }
 
+// largePilot is the number of prompts beyond which nobody asks for more of
+// them: the choice of the law then weighs more than their number.
+const largePilot = 100_000
+
 // A PilotSize is the interval to expect from a pilot of a size: the gain as it
 // is, with the spread of the errors around it.
 type PilotSize struct {
@@ -288,7 +309,10 @@ func (r *Result) pilotSizes(ctx context.Context, c *choice, o Options) ([]PilotS
 	prompts, rollouts := []int{100, 300, 1000, 3000}, o.Group
 	if r.Pilot != nil {
 		n := r.Pilot.Prompts()
-		prompts, rollouts = []int{max(1, n/4), max(1, n/2), n, 2 * n, 4 * n}, max(1, r.Pilot.Rollouts()/n)
+		prompts, rollouts = slices.Compact([]int{max(1, n/4), max(1, n/2), n, 2 * n, 4 * n}), max(1, r.Pilot.Rollouts()/n)
+		if n > largePilot {
+			prompts = prompts[:3]
+		}
 	}
 	worlds := max(FewestWorlds, o.Worlds/4)
 	var all []PilotSize

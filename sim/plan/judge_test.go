@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"vigorlab/distributions"
@@ -98,6 +99,14 @@ func TestPilotSizes(t *testing.T) {
 	// 30 times the prompts: sqrt(30) = 5.5, and intervals of 40 worlds are off by half.
 	if x := width(first) / width(last); !(x > 2.5 && x < 12) {
 		t.Errorf("%+v is %.2f times as wide as %+v, want about 5.5", first, x, last)
+	}
+	r.Pilot = must(fit.NewCounts([]fit.Cell{{N: 8, S: 3, Prompts: 2}}))
+	var prompts []int
+	for _, s := range must(r.pilotSizes(t.Context(), choiceOf(r.Table, o), o)) {
+		prompts = append(prompts, s.Prompts)
+	}
+	if want := []int{1, 2, 4, 8}; !slices.Equal(prompts, want) {
+		t.Errorf("around a pilot of 2 prompts: %v, want %v", prompts, want)
 	}
 }
 

@@ -141,6 +141,9 @@ type OtherLaw struct {
 // there is none.
 type Interval struct{ Estimate, Low, High float64 }
 
+// withoutEnds returns the estimate alone.
+func (i Interval) withoutEnds() Interval { return Interval{i.Estimate, math.NaN(), math.NaN()} }
+
 // none is the interval of what does not exist.
 func none() Interval { return Interval{math.NaN(), math.NaN(), math.NaN()} }
 
@@ -199,21 +202,33 @@ func (r *Result) fit(s Subject, o Options) error {
 	if s.Table == nil {
 		return nil
 	}
-	var cells []fit.Cell
-	pooled := false
-	for _, rows := range s.Table.ByPrompt() {
-		pooled = pooled || len(rows) > 1 && o.Visits > 1
-		n, k := pool(rows[max(0, len(rows)-o.Visits):])
-		cells = append(cells, fit.Cell{N: int(n), S: int(k), Prompts: 1})
+	pilot, pooled, err := Pilot(s.Table, o.Visits)
+	if err != nil {
+		return err
 	}
 	if pooled {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the last %d rows of every prompt are pooled as if it had not changed in between", o.Visits))
 	}
-	var err error
-	if r.Pilot, err = fit.NewCounts(cells); err != nil {
-		return err
-	}
+	r.Pilot = pilot
 	return r.smooth(o)
+}
+
+// Pilot returns the counts of a table, the last rows of every prompt pooled,
+// and whether any were. It is an error where a prompt has more than
+// fit.MaxRollouts rollouts in them.
+func Pilot(t *table.Table, visits int) (counts *fit.Counts, pooled bool, err error) {
+	var cells []fit.Cell
+	for _, rows := range t.ByPrompt() {
+		pooled = pooled || len(rows) > 1 && visits > 1
+		last := rows[max(0, len(rows)-visits):]
+		n, k := pool(last)
+		if n > fit.MaxRollouts {
+			return nil, false, fmt.Errorf("%s: prompt %.80q: n = %.0f in its last %d rows, want at most %d", t.Name, rows[0].PromptID, n, len(last), fit.MaxRollouts)
+		}
+		cells = append(cells, fit.Cell{N: int(n), S: int(k), Prompts: 1})
+	}
+	counts, err = fit.NewCounts(cells)
+	return counts, pooled, err
 }
 
 // askOther evaluates Best on the other law.

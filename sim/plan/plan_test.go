@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -215,7 +216,12 @@ func pilot(prompts, n int) *table.Table {
 func TestVerdicts(t *testing.T) {
 	dead := must(distributions.NewAtoms([]distributions.Node{{P: 0, W: 0.5}, {P: 1, W: 0.5}}))
 	few := &table.Table{Name: "few", Rows: []table.Row{{PromptID: "a", N: 8, S: 4}, {PromptID: "b", N: 8}, {PromptID: "c", N: 8, S: 1}, {PromptID: "d", N: 8, S: 8}}}
-	prompt, fewer, variance := quick(), quick(), quick()
+	solved := &table.Table{Name: "solved"}
+	for i := range 100 {
+		solved.Rows = append(solved.Rows, table.Row{PromptID: fmt.Sprint(i), N: 8, S: 8 * (i % 2)})
+	}
+	prompt, fewer, variance, unsure := quick(), quick(), quick(), quick()
+	unsure.Worlds = 0
 	prompt.Aggregate = sim.AggregatePrompt
 	variance.Aggregate, variance.Objective = sim.AggregatePrompt, GradientVariance
 	for name, c := range map[string]struct {
@@ -228,6 +234,9 @@ func TestVerdicts(t *testing.T) {
 		"prompt-mean":      {Subject{Law: distributions.NewUniform()}, prompt, false, "do not bother: no schedule"},
 		"variance":         {Subject{Law: distributions.NewUniform()}, variance, false, "do not bother"},
 		"four prompts":     {Subject{Table: few}, fewer, false, "too small"},
+		"two alike":        {Subject{Table: &table.Table{Name: "two", Rows: []table.Row{{PromptID: "a", N: 8, S: 4}, {PromptID: "b", N: 8, S: 4}}}}, quick(), false, "too small"},
+		"dead pilot":       {Subject{Table: solved}, quick(), false, "no prompt of the pilot has both outcomes"},
+		"no worlds":        {Subject{Table: pilot(200, 8)}, unsure, true, "how sure that is takes bootstrap samples"},
 		"Beta(.1,.3)":      {Subject{Law: must(distributions.NewBeta(0.1, 0.3))}, quick(), true, "worth it"},
 		"a pilot of a 200": {Subject{Table: pilot(200, 8)}, quick(), true, "worth it"},
 	} {
@@ -245,6 +254,30 @@ func TestVerdicts(t *testing.T) {
 		if _, err := strategy.Parse(r.Recommended, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		if ends := !math.IsNaN(r.Gain.Low) && !math.IsNaN(r.Gain.High); ends != (name != "dead and solved" && name != "dead pilot" && name != "four prompts" && name != "no worlds") {
+			t.Errorf("%s: gain %+v", name, r.Gain)
+		}
+		if none := math.IsNaN(r.Gain.Estimate); none != (name == "dead and solved" || name == "dead pilot") {
+			t.Errorf("%s: gain %+v", name, r.Gain)
+		}
+	}
+}
+
+// TestPilotPools: the last rows of a prompt are one pilot prompt, and more than
+// can be fitted is refused by name.
+func TestPilotPools(t *testing.T) {
+	rows := &table.Table{Name: "pilot.csv", Rows: []table.Row{
+		{PromptID: "a", Visit: 1, N: 4000, S: 3}, {PromptID: "a", Visit: 2, N: 90, S: 2}, {PromptID: "a", Visit: 3, N: 10, S: 1}, {PromptID: "b", N: 8, S: 4},
+	}}
+	counts, pooled, err := Pilot(rows, 2)
+	if want := []fit.Cell{{N: 8, S: 4, Prompts: 1}, {N: 100, S: 3, Prompts: 1}}; err != nil || !pooled || !slices.Equal(counts.Cells(), want) {
+		t.Errorf("%v, pooled %t, %v, want %v", counts, pooled, err, want)
+	}
+	if _, _, err = Pilot(rows, 3); err == nil || err.Error() != `pilot.csv: prompt "a": n = 4100 in its last 3 rows, want at most 4096` {
+		t.Errorf("4100 rollouts: %v", err)
+	}
+	if _, pooled, err := Pilot(rows, 1); err != nil || pooled {
+		t.Errorf("single rows: pooled %t, %v", pooled, err)
 	}
 }
 

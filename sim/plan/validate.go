@@ -152,9 +152,16 @@ func overTimes(visits [][]table.Row, times []int, of func(past, next []table.Row
 	return Finite{without[parts], math.Sqrt(square * (parts - 1) / parts)}
 }
 
-// scheduleScore chooses among the finalists at up to 5 times, spread evenly.
+// scheduleScore chooses among the finalists at up to 5 times, spread evenly. It
+// returns nil where the visits of a prompt have more rollouts than can be
+// fitted.
 func scheduleScore(visits [][]table.Row, times []int, c *choice, o Options) (*ScheduleScore, error) {
 	const most = 5
+	for _, rows := range visits {
+		if !fittable(rows) {
+			return nil, nil
+		}
+	}
 	score, n := ScheduleScore{}, 0.0
 	for i := range min(most, len(times)) {
 		t := times[i*(len(times)-1)/max(1, min(most, len(times))-1)]
@@ -186,6 +193,16 @@ func scheduleScore(visits [][]table.Row, times []int, c *choice, o Options) (*Sc
 		return nil, nil
 	}
 	return &ScheduleScore{score.Promised / n, score.Kept / n}, nil
+}
+
+// fittable reports whether any visits of a prompt that are pooled can be fitted.
+func fittable(rows []table.Row) bool {
+	for first := range rows {
+		if n, _ := pool(rows[first:min(first+ahead, len(rows))]); n > fit.MaxRollouts {
+			return false
+		}
+	}
+	return true
 }
 
 // lawOf fits the visits from first up to last of the prompts that have enough.
