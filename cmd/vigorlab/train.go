@@ -203,7 +203,7 @@ func (f *trainFlags) trial(ctx context.Context, a *app, population spec.Populati
 		return d.Write("report.md", t.report())
 	})
 	if errors.Is(err, context.Canceled) && f.out != "" {
-		return &stoppedError{err, f.out}
+		return &stoppedError{err, f.out, "the runs that are finished"}
 	}
 	if err != nil {
 		return err
@@ -245,7 +245,8 @@ func (f *trainFlags) journal(a *app, d *rundir.Dir, records *[]trial.Record) err
 		if err != nil {
 			return err
 		}
-		return errors.Join(j.Append(line), gather(r))
+		_, err = j.Append(line)
+		return errors.Join(err, gather(r))
 	}
 	return nil
 }
