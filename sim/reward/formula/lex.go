@@ -52,7 +52,7 @@ var signs = strings.NewReplacer(
 )
 
 // ignored are commands that change nothing of what is meant.
-var ignored = words(`left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad , ; : ! space
+var ignored = words(`left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad , ; : space
  thinspace allowbreak nobreak middle`)
 
 // texts are commands whose argument is text, or a formula in another type.
@@ -257,8 +257,10 @@ func (l *lexer) command(depth int) error {
 	name := l.text[:size]
 	l.text = l.text[size:]
 	switch {
+	case name == "!": // takes space away: 11,\! 111
+		l.text = strings.TrimLeft(l.text, " ")
 	case name == " " || ignored[name]:
-		l.spaced = l.spaced || name != "!" && name != "left" && name != "right"
+		l.spaced = l.spaced || name != "left" && name != "right"
 	case name == `\`:
 		l.add(tokenSymbol, `\\`)
 	case name == "$" || name == "%":
