@@ -112,6 +112,9 @@ func TestCommand(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("x", 1<<20)
+	if got := grade(t, v, reward.Item{Completion: `{"id": ID, "reward": 1, "detail": "` + long[:1<<17] + `"}`}); got.Reward != 1 {
+		t.Errorf("a reply of 128 KiB: %.80v", got)
+	}
 	if got := grade(t, v, reward.Item{Completion: "1", Answer: long}); got.Reward != 1 {
 		t.Errorf("an item of 1 MiB: %+v", got)
 	}

@@ -34,7 +34,7 @@ const (
 	maxNodes  = 400   // parts of a formula
 	maxDepth  = 40    // nested brackets
 	maxItems  = 24    // of a list
-	maxWork   = 10000 // factors of factorials
+	maxWork   = 4000 // factors of factorials
 	maxPairs  = 1000  // parts compared with parts
 )
 
