@@ -31,11 +31,11 @@ type token struct {
 const (
 	maxText   = 2000 // bytes of an answer
 	maxTokens = 1000
-	maxNodes  = 400   // parts of a formula
-	maxDepth  = 40    // nested brackets
-	maxItems  = 24    // of a list
+	maxNodes  = 400  // parts of a formula
+	maxDepth  = 40   // nested brackets
+	maxItems  = 24   // of a list
 	maxWork   = 4000 // factors of factorials
-	maxPairs  = 1000  // parts compared with parts
+	maxPairs  = 1000 // parts compared with parts
 )
 
 var errTooLong = errors.New("too long")
