@@ -351,7 +351,7 @@ func (f *rolloutFlags) verifier(ctx context.Context, set *prompts.Set) reward.Ve
 		f.add("--verifier", err)
 		return nil
 	}
-	if name, _, _ := strings.Cut(v.String(), ":"); slices.Contains(comparers, name) && set != nil {
+	if reward.NeedsAnswer(v) && set != nil {
 		missing := 0
 		for _, p := range set.Prompts {
 			if p.Answer == "" {
@@ -364,9 +364,6 @@ func (f *rolloutFlags) verifier(ctx context.Context, set *prompts.Set) reward.Ve
 	}
 	return v
 }
-
-// comparers are the verifiers that can judge nothing without an answer.
-var comparers = []string{"exact", "numeric", "choice", "math"}
 
 // describe fills in what the run says of itself. Where the server is, and how
 // patiently it is asked, changes no result: a run may go on at another address.

@@ -111,9 +111,6 @@ func (c *command) Close() error {
 }
 
 func (c *command) Verify(ctx context.Context, item Item) (Grade, error) {
-	if c.closed.Err() != nil {
-		return Grade{}, ErrClosed
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.closed, cancel)()
@@ -124,7 +121,7 @@ func (c *command) Verify(ctx context.Context, item Item) (Grade, error) {
 		return Grade{}, c.ended(ctx)
 	}
 	defer func() { c.slots <- p }()
-	if c.closed.Err() != nil { // while this item waited
+	if c.closed.Err() != nil { // before, or while this item waited
 		return Grade{}, ErrClosed
 	}
 	for try := 1; ; try++ {

@@ -250,8 +250,11 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, completion, answer string) {
 		for _, v := range all {
 			grade(t, v, reward.Item{Completion: completion, Answer: answer})
-			if strings.HasPrefix(v.String(), "regex") {
+			switch lower := strings.ToLower(answer); {
+			case strings.HasPrefix(v.String(), "regex"):
 				continue
+			case strings.HasPrefix(v.String(), "math") && (strings.Contains(lower, "answer") || strings.Contains(lower, "\n")):
+				continue // as a completion it gives what follows
 			}
 			if g := grade(t, v, reward.Item{Completion: answer, Answer: answer}); g.Kind == reward.Wrong {
 				t.Errorf("%v: %q is not itself: %s", v, answer, g.Detail)

@@ -34,6 +34,10 @@ func rounded(v complex128, e float64) approx {
 	return a
 }
 
+// vanishes reports whether a value that is not 0 is too small for floating point,
+// which would take it for 0.
+func vanishes(v complex128) bool { return cmplx.Abs(v) < 0x1p-1000 }
+
 // through returns f(a), whose derivative at a has absolute value slope.
 func through(a approx, v complex128, slope float64) approx { return rounded(v, slope*a.e) }
 
@@ -67,6 +71,9 @@ func planePoint(i int) func(name string) float64 {
 func (p plane) eval(n *node) approx {
 	switch n.op {
 	case opNumber:
+		if n.value.Sign() != 0 && vanishes(complex(n.float, 0)) {
+			return undefined
+		}
 		return rounded(complex(n.float, 0), 0)
 	case opVariable:
 		return approx{v: complex(p.at(n.name), 0)}
@@ -100,6 +107,9 @@ func (p plane) apply(n *node, a, b approx) approx {
 	case opNegate:
 		return approx{complex(-real(a.v), 0-imag(a.v)), a.e}
 	case opMultiply:
+		if a.v != 0 && b.v != 0 && vanishes(a.v*b.v) {
+			return undefined
+		}
 		return rounded(a.v*b.v, abs(a.v)*b.e+abs(b.v)*a.e+a.e*b.e)
 	case opDivide:
 		return divide(a, b)
@@ -142,6 +152,9 @@ func divide(a, b approx) approx {
 		return undefined
 	}
 	v := a.v / b.v
+	if a.v != 0 && vanishes(v) {
+		return undefined
+	}
 	return rounded(v, (a.e+cmplx.Abs(v)*b.e)/(size-b.e))
 }
 
@@ -175,8 +188,11 @@ func wholePower(a approx, k float64) approx {
 	} else {
 		v = cmplx.Pow(a.v, complex(k, 0))
 	}
-	if size == 0 {
+	switch {
+	case size == 0:
 		return approx{v: 0, e: a.e}
+	case vanishes(v):
+		return undefined
 	}
 	// Powers lose as many times the relative error as their exponent says.
 	return rounded(v, cmplx.Abs(v)*math.Expm1(math.Abs(k)*(relative+ulp)))
@@ -208,6 +224,9 @@ func power(a, b approx) approx {
 		if y, ok := b.real(); ok {
 			ln := logarithm(a)
 			v := math.Pow(x, y)
+			if vanishes(complex(v, 0)) {
+				return undefined
+			}
 			return rounded(complex(v, 0), v*math.Expm1(math.Abs(y)*ln.e+math.Abs(real(ln.v))*(b.e+ulp*math.Abs(y))+ln.e*b.e))
 		}
 	}
@@ -222,6 +241,9 @@ func exponential(a approx) approx {
 	v := cmplx.Exp(a.v)
 	if x, ok := a.real(); ok {
 		v = complex(math.Exp(x), 0)
+	}
+	if vanishes(v) {
+		return undefined
 	}
 	return rounded(v, cmplx.Abs(v)*math.Expm1(a.e))
 }

@@ -31,6 +31,7 @@ package formula
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -202,6 +203,10 @@ func (c *comparison) named(a, b *value) Verdict {
 		return c.tuples(a, b)
 	case ordered(a) && b.shape == list || a.shape == list && ordered(b):
 		return c.listed(a, b)
+	case a.shape == list:
+		return c.several(a, b)
+	case b.shape == list:
+		return c.several(b, a)
 	}
 	return c.verdict(Different, "%s and %s", shapeNames[a.shape], shapeNames[b.shape])
 }
@@ -261,6 +266,18 @@ func (c *comparison) listed(a, b *value) Verdict {
 		return Different
 	}
 	return c.verdict(CannotTell, "a tuple and a set of the same items")
+}
+
+// several compares a list with what is none: they are equal where all of the list
+// is one value. Conditions in a list, x+1, x ≠ 3, are outside the scope.
+func (c *comparison) several(l, v *value) Verdict {
+	if slices.ContainsFunc(l.items, func(item *value) bool { return item.shape != scalar && item.name != "" || item.shape == relation }) {
+		return c.verdict(CannotTell, "a condition beside the answer")
+	}
+	if items := c.distinct(l.items); len(items) == 1 {
+		return c.values(items[0], v)
+	}
+	return c.verdict(Different, "%s and %s", shapeNames[l.shape], shapeNames[v.shape])
 }
 
 // sets compares items without order; repetitions do not count.

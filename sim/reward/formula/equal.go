@@ -3,6 +3,7 @@ package formula
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -121,19 +122,22 @@ func infinite(n *node) int {
 }
 
 // different is the verdict on expressions that differ, unless they do so by the
-// name of a variable in capitals, a constant of integration, or a letter that may
-// be a unit.
+// name of a variable in capitals, a constant of integration, a letter that names a
+// function, or letters that may be units.
 func (c *comparison) different(a, b *node, reason string) Verdict {
 	x, y := c.samplesOf(a).names, c.samplesOf(b).names
 	extra := append(missing(x, y), missing(y, x)...)
+	if len(extra) > 0 && len(extra) == len(x)+len(y) && !slices.ContainsFunc(extra, func(name string) bool { return !isUnit(name) }) {
+		return c.verdict(CannotTell, "%s may be a unit", extra[0])
+	}
 	for _, name := range extra {
 		switch other := swapCase(name); {
 		case x[other] != y[other] && (x[other] || y[other]):
 			return c.verdict(CannotTell, "%s and %s may be one variable", name, other)
 		case name == "C" && len(extra) == 1 && len(x)+len(y) > 1:
 			return c.verdict(CannotTell, "C may be a constant of integration")
-		case len(extra) == 1 && len(x)+len(y) == 1 && isUnit(name):
-			return c.verdict(CannotTell, "%s may be a unit", name)
+		case functionNames[name] && len(extra) == len(x)+len(y) && len(extra) == 1:
+			return c.verdict(CannotTell, "%s may be a function", name)
 		}
 	}
 	return c.verdict(Different, "%s", reason)

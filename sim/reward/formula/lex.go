@@ -31,11 +31,11 @@ type token struct {
 const (
 	maxText   = 2000 // bytes of an answer
 	maxTokens = 1000
-	maxNodes  = 400   // parts of a formula
-	maxDepth  = 40    // nested brackets
-	maxItems  = 24    // of a list
-	maxWork   = 10000 // factors of factorials
-	maxPairs  = 1000  // parts compared with parts
+	maxNodes  = 400  // parts of a formula
+	maxDepth  = 40   // nested brackets
+	maxItems  = 24   // of a list
+	maxWork   = 4000 // factors of factorials
+	maxPairs  = 1000 // parts compared with parts
 )
 
 var errTooLong = errors.New("too long")
@@ -52,7 +52,7 @@ var signs = strings.NewReplacer(
 )
 
 // ignored are commands that change nothing of what is meant.
-var ignored = words(`left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad , ; : ! space
+var ignored = words(`left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad , ; : space
  thinspace allowbreak nobreak middle`)
 
 // texts are commands whose argument is text, or a formula in another type.
@@ -257,8 +257,10 @@ func (l *lexer) command(depth int) error {
 	name := l.text[:size]
 	l.text = l.text[size:]
 	switch {
+	case name == "!": // takes space away: 11,\! 111
+		l.text = strings.TrimLeft(l.text, " ")
 	case name == " " || ignored[name]:
-		l.spaced = l.spaced || name != "!" && name != "left" && name != "right"
+		l.spaced = l.spaced || name != "left" && name != "right"
 	case name == `\`:
 		l.add(tokenSymbol, `\\`)
 	case name == "$" || name == "%":

@@ -152,15 +152,19 @@ func (p *parser) items(closing string) (*value, error) {
 			both = both || p.is("and")
 			p.accept("or", "and")
 			if t := p.peek(); t.kind == tokenNumber && !t.spaced && closing == "" {
-				l.doubt = "a comma may be a decimal point or separate thousands"
+				l.doubt = "a comma may be a decimal point"
 			}
 		}
 	}
 	if t := p.peek(); (t.kind == tokenEnd) != (closing == "") || !strings.Contains(closing, t.text) {
 		return nil, p.fail()
 	}
-	if len(l.items) == 1 {
+	switch len(l.items) {
+	case 1:
 		return l.items[0], nil
+	case 2:
+	default:
+		l.doubt = ""
 	}
 	if !slices.ContainsFunc(l.items, func(v *value) bool { return v.shape != interval }) { // x < 1 or x > 3
 		l.shape, l.bare = union, false
@@ -174,6 +178,7 @@ func (p *parser) items(closing string) (*value, error) {
 // item reads one part of a list: relations and unions, and a unit behind.
 func (p *parser) item() (*value, error) {
 	p.decimal, p.money, p.doubt = false, false, ""
+	p.accept("=", "approx") // of = 5
 	begin := p.at
 	if p.peek().kind == tokenWord && !p.is("or", "and") { // Area = 5
 		for p.peek().kind == tokenWord {

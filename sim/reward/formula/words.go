@@ -57,8 +57,9 @@ var noUnits = words("unit units")
 
 // isUnit reports whether a word is a unit that converts.
 func isUnit(word string) bool {
-	_, ok := units[strings.TrimSuffix(word, "s")]
-	return ok || noUnits[word]
+	_, ok := units[word]
+	_, plural := units[strings.TrimSuffix(word, "s")]
+	return ok || plural || noUnits[word]
 }
 
 // unitOf returns the measure of a unit in words, known for one that converts,
