@@ -8,13 +8,21 @@ import (
 	"vigorlab/distributions/fit"
 )
 
+// steps says which steps the window holds.
+func (r *fitted) steps() string {
+	if strings.Contains(r.window, ":") {
+		return "steps " + r.window
+	}
+	return "the last " + r.window + " steps"
+}
+
 // text prints the fits for a terminal.
 func (r *fitted) text(t *output.Text) {
 	t.Command(r.reproduce)
 	t.Blank()
 	t.Note("table       ", r.table)
 	if r.window != "" {
-		t.Note("window      ", "steps "+r.window+", the rows of a prompt pooled")
+		t.Note("window      ", r.steps()+", the rows of a prompt pooled")
 	}
 	t.Note("prompts     ", fmt.Sprintf("%d, with %d rollouts", r.Prompts, r.Rollouts))
 	t.Heading("Verdict")

@@ -41,7 +41,12 @@ prompt_id, n and successes. What a rollout is to gain, on average: progress, the
 first-order gain of a step of GRPO; signal, the spread of its group's rewards;
 effective, to be in a group whose rewards differ; gradient-variance, a gradient
 estimate of less relative variance. Seconds of a step are known, and a front by
-them is printed, where --round-latency or --rollout-seconds is given.
+them is printed, where --round-latency or --rollout-seconds is given: a round of
+n rollouts takes S of --round-latency and ceil(n/C) times S of --rollout-seconds,
+or waits for its longest rollouts where lengths are known. The plan is the best
+a rollout, not the best a second: divide the front's gain by its seconds.
+
+The past is scored where nine in ten prompts, 40 at least, have 10 rows or more.
 
 --out also writes plan.json, which --strategy @DIR/plan.json takes.`,
 		Example: `  # a known population

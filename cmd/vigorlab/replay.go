@@ -142,6 +142,9 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 	if f.draw == source.DrawReplacement {
 		c.warnings = append(c.warnings, fewRollouts(t)...)
 	}
+	if f.resamples > 0 {
+		c.warnings = append(c.warnings, severalRows(t)...)
+	}
 	if len(t.Rows) < 2 && f.resamples > 0 {
 		c.warnings = append(c.warnings, fmt.Sprintf("%s has one prompt: there are no other samples of prompts, and no figure has an interval over them", t.Name))
 	} else if few := sim.FewPrompts(len(t.Rows), t.Varied()); few != "" {
@@ -230,6 +233,17 @@ func fewRollouts(t *table.Table) []string {
 	return []string{fmt.Sprintf(
 		"%d of %d prompts of %s have fewer than %d recorded rollouts and all of them equal: drawing with replacement treats them as dead or solved for ever, and gains come out too large; replay --draw posterior errs too, to either side, and intervals over prompts cover neither",
 		few, len(t.Rows), t.Name, fewEnough)}
+}
+
+// severalRows warns where prompts stand in several rows.
+func severalRows(t *table.Table) []string {
+	prompts := len(t.ByPrompt())
+	if prompts == len(t.Rows) {
+		return nil
+	}
+	return []string{fmt.Sprintf(
+		"%d rows of %d prompts in %s count as prompts of their own, though those of one prompt are alike: intervals over other prompts are too narrow",
+		len(t.Rows), prompts, t.Name)}
 }
 
 // replay runs the engine on the table, then on bootstrap samples of its

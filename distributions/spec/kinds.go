@@ -112,7 +112,7 @@ func populationKinds() []kind {
 			{"W@SPEC+W@SPEC...", "", "weights in (0, 1] with sum 1", "components, none of them a mixture; the keys of a length law go into every one"},
 		}, spikes, "own", ""}, nil},
 		{
-			Info{"atoms", withLengths(doc(path, "columns p and weight")), file, "own", ""},
+			Info{"atoms", withLengths(doc(path, "columns p and weight, weights that sum to 1")), file, "own", ""},
 			readAtoms,
 		},
 		{
