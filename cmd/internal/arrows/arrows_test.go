@@ -45,6 +45,7 @@ var arrows = []struct{ pkg, may string }{
 	{"sim/strategy/strategytest", "sim/rollout sim/strategy"},
 	{"sim/advantage", "distributions"},
 	{"sim/logs", "distributions/table"},
+	{"sim/reward", "distributions/spec"},
 
 	{"sim", "distributions distributions/spec sim/rollout sim/strategy sim/advantage sim/schedule sim/stream"},
 	{"sim/train", "distributions distributions/spec sim sim/rollout sim/schedule sim/source sim/strategy sim/advantage sim/stream"},
@@ -127,6 +128,7 @@ func TestPlantedImports(t *testing.T) {
 		{"sim/strategy", "vigorlab/theory"},
 		{"sim/advantage", "vigorlab/sim/source"},
 		{"sim/logs", "vigorlab/sim/source"},
+		{"sim/reward", "vigorlab/sim/source"},
 		{"sim", "vigorlab/theory"},
 		{"sim", "vigorlab/sim/verify"},
 		{"sim/verify/gradient", "vigorlab/sim/source"},
