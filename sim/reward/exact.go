@@ -14,7 +14,7 @@ type exact struct {
 }
 
 var exactInfo = Info{
-	Name: "exact", Form: "exact", Answer: true, Provenance: "own",
+	Name: "exact", Form: "exact", Provenance: "own",
 	Doc:        "the completion is the answer, letter by letter; white space around either does not count",
 	Parameters: []spec.Parameter{truncatedParameter},
 }
@@ -28,6 +28,8 @@ func readExact(text string) (Verifier, error) {
 }
 
 func (e exact) String() string { return e.spec }
+
+func (exact) needsAnswer() bool { return true }
 
 func (e exact) judge(item Item) Grade {
 	if e.strict && item.Truncated {

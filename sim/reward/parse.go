@@ -14,7 +14,6 @@ type Info struct {
 	Form       string           `json:"form"` // how its spec is written
 	Doc        string           `json:"doc"`
 	Parameters []spec.Parameter `json:"parameters"`
-	Answer     bool             `json:"answer"`     // needs the item's answer
 	Provenance string           `json:"provenance"` // own: these verifiers are the project's
 }
 
@@ -38,6 +37,9 @@ type maker struct {
 func makers() []maker {
 	return []maker{
 		{exactInfo, readExact},
+		{numericInfo, readNumeric},
+		{choiceInfo, readChoice},
+		{regexInfo, readRegex},
 	}
 }
 
@@ -74,6 +76,36 @@ func readPlain(text string, read func(a *spec.Args) judge) (Verifier, error) {
 		return nil, err
 	}
 	return pure{j}, nil
+}
+
+// NeedsAnswer reports whether v compares with the item's answer, so that items
+// without one cannot be judged. Of a program of the user's it is not known.
+func NeedsAnswer(v Verifier) bool {
+	n, ok := v.(interface{ needsAnswer() bool })
+	return ok && n.needsAnswer()
+}
+
+// cutRest splits a spec whose parameter key takes all the text that follows it,
+// commas and colons included, and so is the last: the spec before, the text, and
+// whether the key is there.
+func cutRest(text, key string) (before, rest string, ok bool) {
+	name, body, _ := strings.Cut(text, ":")
+	var fields []string
+	for tail, more := body, true; more; {
+		var field string
+		here := tail
+		field, tail, more = strings.Cut(tail, ",")
+		if k, _, equals := strings.Cut(field, "="); equals && strings.TrimSpace(k) == key {
+			_, rest, _ = strings.Cut(here, "=")
+			before = name
+			if len(fields) > 0 {
+				before += ":" + strings.Join(fields, ",")
+			}
+			return before, strings.TrimSpace(rest), true
+		}
+		fields = append(fields, field)
+	}
+	return text, "", false
 }
 
 // truncatedParameter is a parameter of every verifier that reads the end of a

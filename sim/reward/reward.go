@@ -6,7 +6,6 @@ package reward
 import (
 	"context"
 	"fmt"
-	"math"
 )
 
 // An Item is what a verifier judges.
@@ -67,6 +66,7 @@ type Verifier interface {
 // judge is a Verifier that needs nothing but the item, and so never fails.
 type judge interface {
 	judge(item Item) Grade
+	needsAnswer() bool
 	String() string
 }
 
@@ -95,20 +95,6 @@ func right(yes bool, detail string, args ...any) Grade {
 func cannotTell(detail string, args ...any) Grade {
 	return Grade{Kind: CannotTell, Detail: fmt.Sprintf(detail, args...)}
 }
-
-// kindOf returns the kind of a reward where nothing else is known.
-func kindOf(reward float64) Kind {
-	switch {
-	case reward == 1:
-		return Right
-	case reward > 0:
-		return Partial
-	}
-	return Wrong
-}
-
-// isReward reports whether x is a reward, which NaN is not.
-func isReward(x float64) bool { return x >= 0 && x <= 1 && !math.IsNaN(x) }
 
 // brief cuts a text for a detail.
 func brief(text string) string {

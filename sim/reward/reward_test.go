@@ -49,7 +49,7 @@ func try(t *testing.T, spec string, trials []trial) {
 	v := parse(t, spec)
 	for _, c := range trials {
 		if g := grade(t, v, reward.Item{Completion: c.completion, Answer: c.answer}); g.Kind != c.want {
-			t.Errorf("%s: %q against %q is %q (%s), want %q", spec, c.completion, c.answer, g.Kind, g.Detail, c.want)
+			t.Errorf("%s: %.80q against %q is %q (%s), want %q", spec, c.completion, c.answer, g.Kind, g.Detail, c.want)
 		}
 	}
 }
