@@ -151,7 +151,7 @@ func TestRegex(t *testing.T) {
 
 func TestNeedsAnswer(t *testing.T) {
 	for spec, want := range map[string]bool{
-		"exact": true, "numeric": true, "choice": true, "regex:pattern=(a)": true, "regex:pattern=a": false,
+		"exact": true, "numeric": true, "choice": true, "math": true, "flip:q=0@math": true, "regex:pattern=(a)": true, "regex:pattern=a": false,
 	} {
 		if got := reward.NeedsAnswer(parse(t, spec)); got != want {
 			t.Errorf("%s: %v, want %v", spec, got, want)
@@ -161,11 +161,14 @@ func TestNeedsAnswer(t *testing.T) {
 
 func TestSpecs(t *testing.T) {
 	for text, want := range map[string]string{
-		"exact":                           "exact:truncated=wrong",
-		" exact : truncated = judge":      "exact:truncated=judge",
-		"numeric":                         "numeric:tolerance=1e-06,integers=exact,truncated=wrong",
-		"choice:last=d":                   "choice:last=D,truncated=wrong",
-		"regex:pattern=a,truncated=judge": "regex:truncated=wrong,pattern=a,truncated=judge",
+		"exact":                              "exact:truncated=wrong",
+		" exact : truncated = judge":         "exact:truncated=judge",
+		"numeric":                            "numeric:tolerance=1e-06,integers=exact,truncated=wrong",
+		"math":                               "math:tolerance=1e-06,truncated=wrong",
+		"flip:q=0.05@math:tolerance=0":       "flip:q=0.05,seed=1@math:tolerance=0,truncated=wrong",
+		"flip:q=.1,seed=7@regex:pattern=a@b": "flip:q=0.1,seed=7@regex:truncated=wrong,pattern=a@b",
+		"choice:last=d":                      "choice:last=D,truncated=wrong",
+		"regex:pattern=a,truncated=judge":    "regex:truncated=wrong,pattern=a,truncated=judge",
 		"regex:truncated=judge, pattern = a:b,c=(d)@@ ": "regex:truncated=judge,pattern=a:b,c=(d)@@",
 	} {
 		v := parse(t, text)
@@ -188,6 +191,10 @@ func TestSpecFaults(t *testing.T) {
 		"numeric:tolerance=-1,a=1":      "numeric: tolerance = -1, want [0, 1)\nnumeric: unknown parameter a",
 		"numeric:tolerance=NaN":         "numeric: tolerance = NaN, want [0, 1)",
 		"numeric:tolerance=":            `numeric: "tolerance=", want KEY=VALUE`,
+		"flip:q=0.1":                    "flip: the verifier is missing, want flip:q=0.05@VERIFIER",
+		"flip:q=2@mth":                  "flip: q = 2, want [0, 1]\nunknown name \"mth\", want one of exact, numeric, choice, regex, math, flip (did you mean math?)",
+		"flip@math":                     "flip: q is missing, want [0, 1]",
+		"flip:q=0.1,seed=-1@":           "flip: seed = -1, want a whole number",
 		"choice:last=A":                 "choice: last = A, want a letter in [B, Z]",
 		"choice:last=EF":                "choice: last = EF, want a letter",
 		"regex":                         "regex: pattern is missing, want an RE2 pattern",
@@ -228,7 +235,7 @@ func FuzzVerify(f *testing.F) {
 		f.Add(text, text)
 	}
 	var all []reward.Verifier
-	for _, spec := range []string{"exact", "numeric", "choice", `regex:pattern=(\w+)`} {
+	for _, spec := range []string{"exact", "numeric", "choice", "math", `regex:pattern=(\w+)`} {
 		all = append(all, parse(f, spec))
 	}
 	f.Fuzz(func(t *testing.T, completion, answer string) {
@@ -248,7 +255,7 @@ var benchmarkGrade reward.Grade
 
 func BenchmarkVerify(b *testing.B) {
 	text := strings.Repeat("We add 3 and 4 (A) to get 7, so ", 60) + `\boxed{B} or 1\frac{1}{2}`
-	for _, spec := range []string{"exact", "numeric", "choice", `regex:pattern=(\w+)$`} {
+	for _, spec := range []string{"exact", "numeric", "choice", "math", `regex:pattern=(\w+)$`} {
 		b.Run(spec, func(b *testing.B) {
 			v := parse(b, spec)
 			for b.Loop() {

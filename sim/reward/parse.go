@@ -40,6 +40,8 @@ func makers() []maker {
 		{numericInfo, readNumeric},
 		{choiceInfo, readChoice},
 		{regexInfo, readRegex},
+		{mathInfo, readMath},
+		{flipInfo, readFlip},
 	}
 }
 

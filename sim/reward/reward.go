@@ -104,3 +104,14 @@ func brief(text string) string {
 	}
 	return fmt.Sprintf("%.*q...", most, text)
 }
+
+// kindOf returns the kind of a reward where nothing else is known.
+func kindOf(reward float64) Kind {
+	switch {
+	case reward == 1:
+		return Right
+	case reward > 0:
+		return Partial
+	}
+	return Wrong
+}
