@@ -42,6 +42,7 @@ func makers() []maker {
 		{regexInfo, readRegex},
 		{mathInfo, readMath},
 		{flipInfo, readFlip},
+		{commandInfo, readCommand},
 	}
 }
 
