@@ -67,8 +67,10 @@ func Compare(got, want string, tolerance float64) (v Verdict, reason string) {
 	v = c.values(a.value, b.value)
 	for _, side := range []*value{a.value, b.value} {
 		if v == Different && side.doubt != "" && (side.shape != list || a.value.shape == scalar || b.value.shape == scalar) {
-			c.tell("%s", side.doubt)
-			v = CannotTell
+			v, c.reason = CannotTell, side.doubt
+		}
+		if side.unsure != "" {
+			v, c.reason = CannotTell, side.unsure
 		}
 	}
 	return v, c.reason

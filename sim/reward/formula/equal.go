@@ -72,7 +72,7 @@ func (c *comparison) scalars(a, b *node, decimal bool) Verdict {
 		return c.verdict(CannotTell, "divides by zero")
 	case s.fieldErr == nil && t.fieldErr == nil && s.field == t.field:
 		return c.verdict(Equal, "equal in exact arithmetic")
-	case s.fieldErr == nil && t.fieldErr == nil && !decimal:
+	case s.fieldErr == nil && t.fieldErr == nil && (!decimal || wholes(a, b)):
 		return c.different(a, b, "different in exact arithmetic")
 	}
 	v := c.floats(a, b, decimal, true)
@@ -86,6 +86,13 @@ func (c *comparison) scalars(a, b *node, decimal bool) Verdict {
 		c.reason = reason
 	}
 	return v
+}
+
+// wholes reports whether both are whole numbers, for which no tolerance holds.
+func wholes(a, b *node) bool {
+	x, ok := a.exact()
+	y, ok2 := b.exact()
+	return ok && ok2 && x.IsInt() && y.IsInt()
 }
 
 func isBareLog(n *node) bool { return n.op == opLog && len(n.args) == 1 }

@@ -31,11 +31,10 @@ func (c *comparison) relations(a, b *value) Verdict {
 	return c.verdict(CannotTell, "relations that are no multiples of each other")
 }
 
-// side compares an equation whose sides are no name with an expression: 2 + 3 = 5
-// is 5.
+// side compares an equation of numbers with an expression: 2 + 3 = 5 is 5.
 func (c *comparison) side(equation, v *value) Verdict {
-	right := equation.items[1]
-	if right.shape == scalar && c.quietly(right, v) == Equal {
+	left, right := equation.items[0], equation.items[1]
+	if right.shape == scalar && c.quietly(left, right) == Equal && c.quietly(right, v) == Equal {
 		return c.verdict(Equal, "the right side of an equation")
 	}
 	return c.verdict(CannotTell, "an equation and an expression")

@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -26,11 +27,36 @@ type parser struct {
 // parse reads an answer; what it cannot read is prose.
 func parse(tokens []token) *value {
 	p := &parser{tokens: slices.Clone(tokens)}
-	v, err := p.items("")
-	if err != nil || p.peek().kind != tokenEnd {
-		return readProse(tokens)
+	if v, err := p.items(""); err == nil {
+		return v.expand()
 	}
-	return v.expand()
+	if name, right := named(tokens); name != "" {
+		p := &parser{tokens: slices.Clone(right)}
+		if v, err := p.items(""); err == nil && v.name == "" {
+			v.name = name
+			return v.expand()
+		}
+	}
+	return readProse(tokens)
+}
+
+// named splits \angle ABC = 60 at its one equals sign, the left side being a name,
+// without numbers, that cannot be read.
+func named(tokens []token) (name string, right []token) {
+	for i, t := range tokens {
+		switch {
+		case t.text == "=" && name != "" && right == nil:
+			right = tokens[i+1:]
+		case t.text == "=" || t.kind == tokenNumber && right == nil:
+			return "", nil
+		case right == nil:
+			name += t.text
+		}
+	}
+	if right == nil {
+		return "", nil
+	}
+	return name, right
 }
 
 func (p *parser) peek() token { return p.peekAt(0) }
@@ -105,10 +131,11 @@ func (p *parser) items(closing string) (*value, error) {
 		return nil, err
 	}
 	defer p.leave()
-	outer := *p
-	defer func() { p.decimal, p.money, p.doubt = outer.decimal || p.decimal, outer.money, outer.doubt }()
+	decimal, money, doubt := p.decimal, p.money, p.doubt // of the item around
+	defer func() { p.decimal, p.money, p.doubt = decimal, money, doubt }()
 	l := group(list)
 	l.bare = true
+	both := false // there is an "and"
 	for {
 		if len(l.items) > maxItems {
 			return nil, errTooLong
@@ -118,11 +145,14 @@ func (p *parser) items(closing string) (*value, error) {
 			return nil, err
 		}
 		l.items = append(l.items, item)
+		decimal, doubt = decimal || p.decimal, cmp.Or(doubt, p.doubt)
 		comma := p.is(",")
+		both = both || p.is("and")
 		if !p.accept(",", ";", "or", "and") {
 			break
 		}
 		if comma {
+			both = both || p.is("and")
 			p.accept("or", "and")
 			if t := p.peek(); t.kind == tokenNumber && !t.spaced && closing == "" {
 				l.doubt = "a comma may be a decimal point or separate thousands"
@@ -135,8 +165,11 @@ func (p *parser) items(closing string) (*value, error) {
 	if len(l.items) == 1 {
 		return l.items[0], nil
 	}
-	for _, item := range l.items {
-		l.decimal = l.decimal || item.decimal
+	if !slices.ContainsFunc(l.items, func(v *value) bool { return v.shape != interval }) { // x < 1 or x > 3
+		l.shape, l.bare = union, false
+		if both {
+			l.unsure = "two inequalities that hold at once"
+		}
 	}
 	return l, nil
 }
@@ -154,7 +187,7 @@ func (p *parser) item() (*value, error) {
 			return nil, p.fail()
 		}
 	}
-	v, err := p.union()
+	v, err := p.relation()
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +217,7 @@ func (p *parser) unit() string {
 	var parts []string
 	for {
 		switch t := p.peek(); {
-		case t.kind == tokenWord && t.text != "or" && t.text != "and":
+		case t.kind == tokenWord && t.text != "or" && t.text != "and" && t.text != "not":
 			parts = append(parts, t.text)
 			p.at++
 		case len(parts) > 0 && p.is("^") && (p.peekAt(1).text == "2" || p.peekAt(1).text == "3"):
@@ -199,18 +232,21 @@ func (p *parser) unit() string {
 		default:
 			return strings.Join(parts, " ")
 		}
+		if len(parts) > 5 {
+			return strings.Join(parts, " ")
+		}
 	}
 }
 
 // union reads A ∪ B ∪ ...
 func (p *parser) union() (*value, error) {
-	first, err := p.relation()
+	first, err := p.ratio()
 	if err != nil || !p.is("cup") {
 		return first, err
 	}
 	u := group(union, first)
 	for p.accept("cup") {
-		next, err := p.relation()
+		next, err := p.ratio()
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +271,7 @@ var relations = []string{"=", "<", ">", "le", "ge", "ne", "element", "approx"}
 
 // relation reads a = b, a < b < c and the like.
 func (p *parser) relation() (*value, error) {
-	first, err := p.ratio()
+	first, err := p.union()
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +283,7 @@ func (p *parser) relation() (*value, error) {
 		}
 		signs = append(signs, p.peek().text)
 		p.at++
-		next, err := p.ratio()
+		next, err := p.union()
 		if err != nil {
 			return nil, err
 		}
@@ -258,6 +294,7 @@ func (p *parser) relation() (*value, error) {
 
 // ratio reads a : b, which is a/b, and a : b : c, the tuple of b/a and c/a.
 func (p *parser) ratio() (*value, error) {
+	time := p.time()
 	first, err := p.sum()
 	if err != nil || !p.is(":") {
 		return first, err
@@ -281,7 +318,9 @@ func (p *parser) ratio() (*value, error) {
 	if len(rest) == 1 {
 		n, err := p.make(opDivide, a, rest[0])
 		v := expression(n)
-		v.doubt = "a : b may be a time"
+		if time {
+			v.unsure = "3:30 may be a time"
+		}
 		return v, err
 	}
 	t := group(tuple)
@@ -294,6 +333,12 @@ func (p *parser) ratio() (*value, error) {
 		t.items = append(t.items, expression(n))
 	}
 	return t, nil
+}
+
+// time reports whether a time of day may come next: 3:30.
+func (p *parser) time() bool {
+	hour, minute := p.peek().text, p.peekAt(2).text
+	return p.peekAt(1).text == ":" && isDigits(hour) && isDigits(minute) && len(hour) <= 2 && len(minute) == 2 && (len(hour) == 1 || hour < "24") && minute < "60"
 }
 
 // scalarOf returns the expression of a scalar.

@@ -55,17 +55,37 @@ func variableOf(v *value) string {
 }
 
 // functionNames are letters that name functions where they stand on the left.
-var functionNames = words("f g h F G H P Q f' g' h' f'' f^{-1}")
+var functionNames = words("f g h F G H P Q f' g' h' f''")
 
 // subject returns what a left side names: x, or f of f(x).
 func subject(v *value) string {
 	if v.shape != scalar {
 		return ""
 	}
-	if n := v.expr; n.op == opMultiply && n.args[0].op == opVariable && functionNames[n.args[0].name] && n.args[1].op == opVariable {
-		return n.args[0].name
+	n := v.expr
+	if n.op == opMultiply && n.args[1].op == opVariable { // f(x), f^{-1}(x)
+		f := n.args[0]
+		if f.op == opVariable && functionNames[f.name] {
+			return f.name
+		}
+		if f.op == opPower && functionNames[f.args[0].name] {
+			return f.args[0].name + "^"
+		}
+	}
+	if n.op == opDivide && differential(n.args[0]) && differential(n.args[1]) { // dy/dx
+		return "derivative"
 	}
 	return variableOf(v)
+}
+
+// differential reports whether an expression is that of dx.
+func differential(n *node) bool {
+	return n.op == opMultiply && n.args[0].name == "d" && n.args[1].op == opVariable
+}
+
+// coordinates reports whether a value is a tuple of variables: (x, y).
+func coordinates(v *value) bool {
+	return v.shape == tuple && !slices.ContainsFunc(v.items, func(item *value) bool { return variableOf(item) == "" })
 }
 
 // solved reads x = 5 as the value 5 of x, and x > 5 as an interval; other
@@ -73,6 +93,9 @@ func subject(v *value) string {
 func solved(v *value) *value {
 	left, right := v.items[0], v.items[1]
 	name, sign := subject(left), v.sign
+	if coordinates(left) && sign == "=" {
+		return right
+	}
 	if name == "" && variableOf(right) != "" {
 		turned := map[string]string{"<": ">", ">": "<", "le": "ge", "ge": "le", "=": "=", "ne": "ne"}
 		if t, ok := turned[sign]; ok {
@@ -83,7 +106,7 @@ func solved(v *value) *value {
 		return v
 	}
 	if sign == "=" || sign == "element" {
-		if right.shape == relation || right.mentions(name) {
+		if right.shape == relation || right.mentions(name) || len(right.name) > 0 {
 			return v
 		}
 		right.name = name

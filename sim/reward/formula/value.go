@@ -29,7 +29,8 @@ type value struct {
 	base        string // of a number in a base: the digits, as they are written
 	decimal     bool   // some number has a point, and so may be rounded
 	name        string // what a solved equation or inequality is about
-	doubt       string // how else it can be read; "" for in no other way
+	doubt       string // how else it can be read, so that it need not differ; "" for in no other way
+	unsure      string // how else it can be read, so that it need not be equal either
 	bare        bool   // a list without brackets
 }
 
