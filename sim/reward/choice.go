@@ -12,6 +12,7 @@ import (
 // Of the forms below the first that occurs counts, and of its occurrences the
 // last: \boxed{B}; "the answer is B", "option: B", "I choose B"; (B), [B], **B**;
 // a last line that is B, or begins with "B." or "B)"; a last word B.
+// All but boxes are looked for in the last 4,000 bytes.
 type choice struct {
 	forms  []*regexp.Regexp
 	alone  *regexp.Regexp
@@ -107,6 +108,7 @@ func (c choice) letter(text string) (string, bool) {
 	if m := c.alone.FindStringSubmatch(text); m != nil {
 		return strings.ToUpper(m[1]), true
 	}
+	text = endOf(text)
 	for _, form := range c.forms {
 		if all := form.FindAllStringSubmatch(text, -1); all != nil {
 			return strings.ToUpper(strings.Join(all[len(all)-1][1:], "")), true

@@ -5,6 +5,19 @@ import (
 	"strings"
 )
 
+// ending bounds, in bytes, the end of a completion in which answers without a box
+// are looked for: patterns take long on texts of any length.
+const ending = 4000
+
+// endOf returns the end of a text, from a word on.
+func endOf(text string) string {
+	if len(text) <= ending {
+		return text
+	}
+	text = text[len(text)-ending:]
+	return text[strings.IndexAny(text, " \n")+1:]
+}
+
 // boxOpening ends in the brace that a box begins with.
 var boxOpening = regexp.MustCompile(`\\(?:boxed|fbox)\s*\{$`)
 

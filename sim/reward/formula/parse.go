@@ -106,7 +106,8 @@ func (p *parser) fail() error {
 	return fmt.Errorf("ends too early")
 }
 
-// enter counts a bracket; the caller leaves it.
+// enter counts what nests; the caller leaves it. Only primary does, through which
+// every recursion goes.
 func (p *parser) enter() error {
 	if p.depth++; p.depth > maxDepth {
 		return errTooLong
@@ -127,10 +128,6 @@ func (p *parser) make(o op, args ...*node) (*node, error) {
 // items reads what commas, semicolons, "or" and "and" separate, up to the end or
 // one of the closing symbols, which it leaves.
 func (p *parser) items(closing string) (*value, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer p.leave()
 	decimal, money, doubt := p.decimal, p.money, p.doubt // of the item around
 	defer func() { p.decimal, p.money, p.doubt = decimal, money, doubt }()
 	l := group(list)
@@ -365,10 +362,6 @@ func (p *parser) binary(o op, left *value, right *value) (*value, error) {
 
 // sum reads a + b - c ± d.
 func (p *parser) sum() (*value, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer p.leave()
 	var left *value
 	var err error
 	switch {
@@ -484,10 +477,6 @@ func (p *parser) unary() (*value, error) {
 
 // power reads a^b, with what stands behind a: ! % ° and primes.
 func (p *parser) power() (*value, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer p.leave()
 	base, err := p.postfix()
 	if err != nil {
 		return nil, err
@@ -527,18 +516,11 @@ func (p *parser) acceptCircle() bool {
 // argument reads what a power, root or fraction applies to: a group, or one
 // token, which of a power may carry a sign.
 func (p *parser) argument() (*node, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer p.leave()
-	if p.accept("-") {
-		x, err := p.argument()
-		if err != nil {
-			return nil, err
-		}
-		return p.make(opNegate, x)
-	}
+	negative := p.accept("-")
 	v, err := p.primary()
+	if err == nil && negative {
+		v, err = p.negated(v)
+	}
 	if err != nil {
 		return nil, err
 	}
