@@ -245,7 +245,8 @@ func (f *trainFlags) journal(a *app, d *rundir.Dir, records *[]trial.Record) err
 		if err != nil {
 			return err
 		}
-		return errors.Join(j.Append(line), gather(r))
+		_, err = j.Append(line)
+		return errors.Join(err, gather(r))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -34,60 +35,88 @@ type Journal struct {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Journal opens the journal of a long run and returns the lines that earlier
-// sittings appended. A last line without its end, as a kill or a full disk leaves
-// it, is cut off; any other line that the run did not write is a ConflictError.
+// sittings appended.
 func (d *Dir) Journal() (*Journal, [][]byte, error) {
+	var lines [][]byte
+	j, err := d.EachLine(func(_ int64, line []byte) error {
+		lines = append(lines, slices.Clone(line))
+		return nil
+	})
+	return j, lines, err
+}
+
+// EachLine opens the journal of a long run and hands over the lines that earlier
+// sittings appended, valid during the call alone, each with the place by which Line
+// reads it back. A last line without its end, as a kill or a full disk leaves it,
+// is cut off; any other line that the run did not write is a ConflictError.
+func (d *Dir) EachLine(each func(at int64, line []byte) error) (*Journal, error) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if d.ended || !d.long() || d.journal != nil {
-		return nil, nil, fmt.Errorf("%s: want one journal, of a long run that goes on", d.final)
+		return nil, fmt.Errorf("%s: want one journal, of a long run that goes on", d.final)
 	}
 	if !slices.Contains(d.record.Files, journalFile) {
 		d.record.Files = append(d.record.Files, journalFile)
 		if err := d.writeRecord(); err != nil { // before the file: the run may be killed
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	var specs bytes.Buffer
 	if err := json.Compact(&specs, d.record.Specs); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f, err := os.OpenFile(d.Path(journalFile), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		return nil, nil, err
-	}
-	j := &Journal{dir: d, file: f, sum: crc32.Checksum(specs.Bytes(), castagnoli)}
-	lines, err := j.read()
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	d.journal = j
-	return j, lines, nil
-}
-
-// read returns the lines of the file and cuts off what follows the last end of
-// one.
-func (j *Journal) read() (lines [][]byte, err error) {
-	content, err := io.ReadAll(j.file)
-	if err != nil {
 		return nil, err
 	}
-	for {
-		line, rest, whole := bytes.Cut(content, []byte{'\n'})
-		if !whole {
-			return lines, j.file.Truncate(j.size)
+	j := &Journal{dir: d, file: f, sum: crc32.Checksum(specs.Bytes(), castagnoli)}
+	if err := j.read(each); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	d.journal = j
+	return j, nil
+}
+
+// read hands over the lines of the file and cuts off what follows the last end
+// of one.
+func (j *Journal) read(each func(at int64, line []byte) error) error {
+	in := bufio.NewReaderSize(j.file, 1<<16)
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return j.file.Truncate(j.size)
 		}
-		_, text, _ := bytes.Cut(line, []byte{' '})
+		if err != nil {
+			return err
+		}
+		text := textOf(line)
 		next, sum := j.line(text)
-		if !bytes.Equal(next, content[:len(line)+1]) {
-			return nil, &ConflictError{
-				j.dir.final, fmt.Sprintf("holds a %s whose line %d is damaged or of another run", journalFile, len(lines)+1),
+		if !bytes.Equal(next, line) {
+			return &ConflictError{
+				j.dir.final, fmt.Sprintf("holds a %s whose line %d is damaged or of another run", journalFile, n),
 				"put it back as the run left it, or replace the run with --force",
 			}
 		}
-		lines = append(lines, text)
-		j.size, j.sum, content = j.size+int64(len(next)), sum, rest
+		if err := each(j.size, text); err != nil {
+			return err
+		}
+		j.size, j.sum = j.size+int64(len(line)), sum
 	}
+}
+
+// textOf returns a line without its checksum and its end.
+func textOf(line []byte) []byte {
+	_, text, _ := bytes.Cut(bytes.TrimSuffix(line, []byte{'\n'}), []byte{' '})
+	return text
+}
+
+// Line reads back the text of the line at a place that EachLine or Append told.
+func (j *Journal) Line(at int64) ([]byte, error) {
+	line, err := bufio.NewReader(io.NewSectionReader(j.file, at, j.size-at)).ReadBytes('\n')
+	if err != nil {
+		return nil, fmt.Errorf("%s: no line at byte %d: %w", journalFile, at, err)
+	}
+	return textOf(line), nil
 }
 
 // line returns the next line for a text, and its checksum.
@@ -96,27 +125,36 @@ func (j *Journal) line(text []byte) (line []byte, sum uint32) {
 	return fmt.Appendf(nil, "%08x %s\n", sum, text), sum
 }
 
-// Append appends a text of one line. Without an error it is on the disk; after
-// one the journal holds what it held before, and takes nothing more.
-func (j *Journal) Append(text []byte) error {
+// Append appends texts of one line each and returns the place of each. Without an
+// error all are on the disk, by one call of fsync; after one the journal holds what
+// it held before, and takes nothing more.
+func (j *Journal) Append(texts ...[]byte) (at []int64, err error) {
 	j.dir.mutex.Lock()
 	defer j.dir.mutex.Unlock()
-	switch {
-	case j.dir.ended:
-		return fmt.Errorf("%s: %s: the run has ended", j.dir.final, journalFile)
-	case j.err != nil:
-		return j.err
-	case bytes.ContainsRune(text, '\n'):
-		return fmt.Errorf("%s: %s: a text of several lines, want one", j.dir.final, journalFile)
+	if j.dir.ended {
+		return nil, fmt.Errorf("%s: %s: the run has ended", j.dir.final, journalFile)
 	}
-	line, sum := j.line(text)
-	_, err := j.file.WriteAt(line, j.size)
+	if j.err != nil {
+		return nil, j.err
+	}
+	var lines []byte
+	before := j.sum
+	for _, text := range texts {
+		if bytes.ContainsRune(text, '\n') {
+			j.sum = before
+			return nil, fmt.Errorf("%s: %s: a text of several lines, want one", j.dir.final, journalFile)
+		}
+		at = append(at, j.size+int64(len(lines)))
+		line, sum := j.line(text)
+		lines, j.sum = append(lines, line...), sum
+	}
+	_, err = j.file.WriteAt(lines, j.size)
 	if err = errors.Join(err, j.file.Sync()); err != nil {
 		j.err = errors.Join(err, j.file.Truncate(j.size))
-		return j.err
+		return nil, j.err
 	}
-	j.size, j.sum = j.size+int64(len(line)), sum
-	return nil
+	j.size += int64(len(lines))
+	return at, nil
 }
 
 // closeJournal closes the journal, if there is one.

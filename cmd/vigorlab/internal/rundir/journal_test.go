@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,8 @@ func part(i int) string { return fmt.Sprintf(`{"part":%d,"of":%q}`, i, strings.R
 func appendParts(t *testing.T, j *rundir.Journal, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
-		must(t, j.Append([]byte(part(i))))
+		_, err := j.Append([]byte(part(i)))
+		must(t, err)
 	}
 }
 
@@ -75,6 +77,59 @@ func TestJournalCutAnywhere(t *testing.T) {
 		if got := journalOf(t, out); !bytes.Equal(got, whole) {
 			t.Fatalf("cut after %d bytes and resumed: %q, want %q", cut, got, whole)
 		}
+	}
+}
+
+// TestJournalOfBatches: lines that are appended together stand as if one by one,
+// each is read back from its place, and a cut anywhere takes whole lines only.
+func TestJournalOfBatches(t *testing.T) {
+	root := t.TempDir()
+	const parts = 9
+	d, j, _ := resume(t, filepath.Join(root, "one"))
+	appendParts(t, j, 0, parts)
+	must(t, d.Stop())
+	whole := journalOf(t, filepath.Join(root, "one"))
+	out := filepath.Join(root, "many")
+	d, j, _ = resume(t, out)
+	var at []int64
+	for n := 0; n < parts; {
+		var texts [][]byte
+		for k := n; k < min(parts, 2*n+1); k++ { // 1, 1, 2, 4 and the rest
+			texts = append(texts, []byte(part(k)))
+		}
+		n += len(texts)
+		places, err := j.Append(texts...)
+		must(t, err)
+		at = append(at, places...)
+	}
+	for i, place := range at {
+		line, err := j.Line(place)
+		must(t, err)
+		if string(line) != part(i) {
+			t.Errorf("line %d at byte %d is %q, want %q", i, place, line, part(i))
+		}
+	}
+	if _, err := j.Line(int64(len(whole))); err == nil {
+		t.Error("a line behind the end")
+	}
+	must(t, d.Stop())
+	if got := journalOf(t, out); !bytes.Equal(got, whole) {
+		t.Errorf("appended in batches: %q, want %q", got, whole)
+	}
+	d, _, err := rundir.Resume(out, record(`{"batch": 4}`), false)
+	must(t, err)
+	var again []int64
+	_, err = d.EachLine(func(place int64, line []byte) error {
+		if want := part(len(again)); string(line) != want {
+			t.Errorf("line %d is %q, want %q", len(again), line, want)
+		}
+		again = append(again, place)
+		return nil
+	})
+	must(t, err)
+	must(t, d.Stop())
+	if !slices.Equal(again, at) {
+		t.Errorf("lines at %v after the run was taken up, want %v", again, at)
 	}
 }
 
@@ -148,7 +203,7 @@ func TestJournalGoes(t *testing.T) {
 		t.Errorf("with force %d lines of the earlier run are left", len(lines))
 	}
 	appendParts(t, j, 0, 1)
-	if err := j.Append([]byte("two\nlines")); err == nil {
+	if _, err := j.Append([]byte("one"), []byte("two\nlines")); err == nil {
 		t.Error("two lines are taken for one")
 	}
 	must(t, d.Complete())
@@ -157,7 +212,7 @@ func TestJournalGoes(t *testing.T) {
 	if got := names(t, out); got != "run.json" || len(r.Files) != 0 {
 		t.Errorf("a complete run holds %s and lists %q", got, r.Files)
 	}
-	if err := j.Append([]byte("late")); err == nil {
+	if _, err := j.Append([]byte("late")); err == nil {
 		t.Error("a line is appended after the end")
 	}
 	if _, _, err := d.Journal(); err == nil {
@@ -174,7 +229,8 @@ func TestJournalOfAKilledRun(t *testing.T) {
 	if out := os.Getenv("VIGORLAB_TEST_JOURNAL"); out != "" {
 		_, j, lines := resume(t, out)
 		for i := len(lines); ; i++ {
-			must(t, j.Append([]byte(part(i))))
+			_, err := j.Append([]byte(part(i)))
+			must(t, err)
 			fmt.Println("appended")
 		}
 	}
@@ -235,7 +291,7 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	n := 0
 	var err error
 	for ; n < 100 && err == nil; n++ {
-		err = j.Append(line)
+		_, err = j.Append(line)
 	}
 	if err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("%d lines of 3 kB on a disk of 64 kB: error %v", n, err)
@@ -244,7 +300,7 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	if got := len(journalOf(t, out)); got != (n-1)*lineSize {
 		t.Errorf("%d bytes after the failure, want those of %d lines", got, n-1)
 	}
-	again := j.Append([]byte("short"))
+	_, again := j.Append([]byte("short"))
 	if again == nil || again.Error() != err.Error() {
 		t.Errorf("after a failure Append returns %v, want %v", again, err)
 	}
@@ -254,6 +310,7 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	if len(lines) != n-1 || len(journalOf(t, out)) != (n-1)*lineSize {
 		t.Errorf("%d lines in %d bytes, want the %d that were appended", len(lines), len(journalOf(t, out)), n-1)
 	}
-	must(t, j.Append(line))
+	_, err = j.Append(line)
+	must(t, err)
 	must(t, d.Complete())
 }

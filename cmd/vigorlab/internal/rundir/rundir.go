@@ -41,7 +41,7 @@ const insideName = "run"
 // never replaced: a user keeps something there.
 var known = []string{
 	runFile, "results.json", "results.csv", "results.parquet", "figures",
-	"report.md", "rungs", "plan.json", "npmle.csv", journalFile,
+	"report.md", "rungs", "plan.json", "npmle.csv", "rollouts.jsonl", "table.csv", journalFile,
 }
 
 // A Record is the content of run.json.
@@ -365,15 +365,29 @@ func (d *Dir) Path(name string) string { return filepath.Join(d.work, name) }
 // Write writes a file of the run, whose name may contain folders. The name
 // appears once the content is on the disk.
 func (d *Dir) Write(name string, content []byte) error {
+	return d.WriteWith(name, writing(content))
+}
+
+// writing writes content.
+func writing(content []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}
+}
+
+// WriteWith writes a file of the run as Write does, piece by piece. write may use
+// the journal's Line, and nothing else of the directory.
+func (d *Dir) WriteWith(name string, write func(io.Writer) error) error {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if d.ended {
 		return fmt.Errorf("%s: %s: the run has ended", d.final, name)
 	}
-	return d.write(name, content)
+	return d.write(name, write)
 }
 
-func (d *Dir) write(name string, content []byte) error {
+func (d *Dir) write(name string, write func(io.Writer) error) error {
 	path := d.Path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
@@ -386,10 +400,7 @@ func (d *Dir) write(name string, content []byte) error {
 			}
 		}
 	}
-	return WriteFile(path, func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
+	return WriteFile(path, write)
 }
 
 // Complete ends a run that is done.
@@ -550,7 +561,7 @@ func (d *Dir) writeRecord() error {
 	if err != nil {
 		return err
 	}
-	return d.write(runFile, append(content, '\n'))
+	return d.write(runFile, writing(append(content, '\n')))
 }
 
 // temporaryName returns a fresh name beside path.
