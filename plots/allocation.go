@@ -3,7 +3,10 @@ package plots
 // AllocationData is who gets the rollouts.
 type AllocationData struct {
 	// Relative says that Y is relative to equal rollouts for every prompt.
-	Relative   bool
+	Relative bool
+	// Observed says that success probabilities are unknown: X is the middle of a
+	// bin of observed shares of successes.
+	Observed   bool
 	Strategies []Family // X the middle of a bin of success probabilities p, Y the mean rollouts of its prompts
 }
 
@@ -14,9 +17,14 @@ func Allocation(d AllocationData) (Figure, error) {
 	if d.Relative {
 		yTitle = "rollouts of a prompt, equal rollouts = 1"
 	}
+	title, xTitle := "Rollouts against success probability", "success probability p, middle of its bin"
+	if d.Observed {
+		title, xTitle = "Rollouts against observed success", "observed share of successes, middle of its bin"
+		yTitle = "mean rollouts per prompt"
+	}
 	return chart{
-		what: "allocation", title: "Rollouts against success probability",
-		xTitle: "success probability p, middle of its bin", yTitle: yTitle,
+		what: "allocation", title: title,
+		xTitle: xTitle, yTitle: yTitle,
 		families: d.Strategies,
 		include:  []float64{0}, xRange: span{0, 1},
 	}.figure()

@@ -129,6 +129,19 @@ func (o *Observation) holdOut(ctx context.Context, src *recorder, chosen []int, 
 	return nil
 }
 
+// ForgetTokens drops the lengths of rollouts, which turned out not to be known.
+func (o *Observation) ForgetTokens() {
+	for i := range o.Rounds {
+		o.Rounds[i].Tokens = nil
+	}
+	for _, e := range []*Exchange{o.Fresh, o.Holdout} {
+		if e != nil {
+			e.Tokens = nil
+		}
+	}
+	o.Ledger.GeneratedTokens = 0
+}
+
 // eachTrained calls f for every group that the update uses.
 func (o *Observation) eachTrained(f func(x, n, s int)) {
 	trained := o.Update.Prompts

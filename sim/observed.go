@@ -60,7 +60,7 @@ func (o *Observation) Outcome() Outcome {
 		Strategy:           o.Strategy,
 		RolloutsPerPrompt:  o.spent(m.product(1, "", term{obGenerated, 1})),
 		TrainedPerPrompt:   o.spent(m.product(1, "", term{obTrained, 1})),
-		Rounds:             Estimate{Mean: float64(o.Ledger.Rounds)},
+		Rounds:             Estimate{Mean: float64(v.rounds())},
 		EtaBatchMean:       Estimate{Reason: "one batch"},
 		Eta:                v.estimate(m, []string{v.noWU, v.noU}, term{obWU, 1}, term{obTrained, -1}, term{obU, -1}),
 		EtaGenerated:       v.estimate(m, []string{v.noWU, v.noU}, term{obWU, 1}, term{obGenerated, -1}, term{obU, -1}),
@@ -106,6 +106,14 @@ func (o *Observation) spent(e Estimate) Estimate {
 		e.SE = 0
 	}
 	return e
+}
+
+// rounds returns the rounds that the update needs, those of fresh groups included.
+func (o *Observation) rounds() int {
+	if o.Fresh != nil {
+		return len(o.Rounds) + 1
+	}
+	return len(o.Rounds)
 }
 
 // sizes returns the shares of group sizes in the update.

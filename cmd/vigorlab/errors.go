@@ -89,11 +89,12 @@ func flatten(err error) []error {
 	return parts
 }
 
-// A stoppedError is an interrupt that left a run in a directory which the same command
-// goes on with.
+// A stoppedError is an interrupt, or a failure, that left a run in a directory which the
+// same command goes on with.
 type stoppedError struct {
-	err error
-	out string
+	err  error
+	out  string
+	what string // that out keeps
 }
 
 func (e *stoppedError) Error() string   { return e.err.Error() }
@@ -108,12 +109,7 @@ func exitCode(stderr io.Writer, err error) int {
 		return exitDone
 	case errors.Is(err, context.Canceled):
 		others := slices.DeleteFunc(flatten(err), func(e error) bool { return errors.Is(e, context.Canceled) })
-		var hints []string
-		var stopped *stoppedError
-		if errors.As(err, &stopped) {
-			hints = append(hints, "give the same command again to go on; "+stopped.out+" keeps the runs that are finished")
-		}
-		complain(stderr, append(others, errors.New("interrupted")), hints)
+		complain(stderr, append(others, errors.New("interrupted")), goOn(err))
 		return exitInterrupted
 	case errors.As(err, &usage):
 		complain(stderr, usage.errs, usage.hints)
@@ -122,8 +118,17 @@ func exitCode(stderr io.Writer, err error) int {
 		complain(stderr, []error{fmt.Errorf("--out %w", conflict)}, []string{conflict.Hint})
 		return exitUsage
 	}
-	complain(stderr, flatten(err), nil)
+	complain(stderr, flatten(err), goOn(err))
 	return exitFailed
+}
+
+// goOn returns a hint how to go on where a run directory keeps what is finished.
+func goOn(err error) []string {
+	var stopped *stoppedError
+	if !errors.As(err, &stopped) {
+		return nil
+	}
+	return []string{"give the same command again to go on; " + stopped.out + " keeps " + stopped.what}
 }
 
 // complain prints every fault, then the hints.

@@ -203,7 +203,7 @@ func (f *trainFlags) trial(ctx context.Context, a *app, population spec.Populati
 		return d.Write("report.md", t.report())
 	})
 	if errors.Is(err, context.Canceled) && f.out != "" {
-		return &stoppedError{err, f.out}
+		return &stoppedError{err, f.out, "the runs that are finished"}
 	}
 	if err != nil {
 		return err

@@ -432,7 +432,7 @@ func TestGoingOn(t *testing.T) {
 		}
 	}
 	stderr.Reset()
-	code := exitCode(&stderr, &stoppedError{context.Canceled, "run"})
+	code := exitCode(&stderr, &stoppedError{context.Canceled, "run", "the runs that are finished"})
 	if got, want := stderr.String(), "vigorlab: interrupted\nhint: give the same command again to go on; run keeps the runs that are finished\n"; code != exitInterrupted || got != want {
 		t.Errorf("%d, %q, want %q", code, got, want)
 	}

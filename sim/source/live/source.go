@@ -115,7 +115,8 @@ type Cost struct {
 	Seconds      float64 // wall clock, waiting for the disk included
 }
 
-func (c *Cost) add(d Cost) {
+// Plus returns the sum of two costs.
+func (c Cost) Plus(d Cost) Cost {
 	c.Rollouts += d.Rollouts
 	c.PromptTokens += d.PromptTokens
 	c.Tokens += d.Tokens
@@ -125,6 +126,7 @@ func (c *Cost) add(d Cost) {
 	c.Extra += d.Extra
 	c.ExtraTokens += d.ExtraTokens
 	c.Seconds += d.Seconds
+	return c
 }
 
 // A Source is a rollout.Source whose rollouts are made one by one, journaled, and
@@ -423,7 +425,7 @@ func (s *Source) made() Cost {
 	for i := range s.rounds {
 		c := s.rounds[i].Cost
 		c.Rollouts = s.rounds[i].made
-		total.add(c)
+		total = total.Plus(c)
 	}
 	return total
 }

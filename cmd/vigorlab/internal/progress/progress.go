@@ -19,6 +19,7 @@ type Bar struct {
 	w     io.Writer                // nil where nothing is to be shown
 	bar   *progressbar.ProgressBar // nil between parts
 	title string
+	note  string
 	total int
 	done  int
 }
@@ -47,12 +48,22 @@ func (b *Bar) Show(title string, done, total int) {
 	_ = b.bar.Set(done) // a bar that cannot be drawn is no failure of the run
 }
 
+// Note puts a text beside the title of the parts to come.
+func (b *Bar) Note(text string) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.note = ", " + text
+	if b.bar != nil {
+		b.bar.Describe(b.title + b.note)
+	}
+}
+
 func (b *Bar) start(title string, total int) {
 	b.clear()
 	b.title, b.total = title, total
 	b.bar = progressbar.NewOptions(total,
 		progressbar.OptionSetWriter(b.w),
-		progressbar.OptionSetDescription(title),
+		progressbar.OptionSetDescription(title+b.note),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionSetRenderBlankState(true),
 		progressbar.OptionSetPredictTime(total > 1),
