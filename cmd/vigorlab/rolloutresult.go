@@ -263,7 +263,7 @@ func (r *rolled) warnings() []string {
 }
 
 // observedBins is the number of equal bins of observed success in the figure.
-const observedBins = 20
+const observedBins = 10
 
 // drawings returns the figures: group sizes, and who got the rollouts.
 func (r *rolled) drawings() ([]drawing, error) {
