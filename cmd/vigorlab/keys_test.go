@@ -105,6 +105,18 @@ func outcomesFile(t *testing.T, dir string) string {
 	return path
 }
 
+// questionsFile writes a small data set of questions with answers.
+func questionsFile(t *testing.T, dir string) {
+	t.Helper()
+	var b strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&b, "{\"prompt\":\"What is 1+%d?\",\"answer\":%d}\n", i, i+1)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "questions.jsonl"), []byte(b.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // rolloutFiles writes a small verl log of two steps: prompts 0 to 3, of which
 // prompt k has k of 3 right.
 func rolloutFiles(t *testing.T, dir string) string {

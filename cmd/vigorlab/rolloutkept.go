@@ -74,7 +74,14 @@ func (r *rolled) ask(ctx context.Context, a *app, d *rundir.Dir, bar *progress.B
 			return err
 		}
 	}
-	r.seen, err = sim.Observe(ctx, src, r.strategy, r.tokens, f.holdout, f.key(r.setting))
+	observe := func() (*sim.Observation, error) {
+		return sim.Observe(ctx, src, r.strategy, r.tokens, f.holdout, f.key(r.setting))
+	}
+	if r.served {
+		r.seen, err = observe() // what has come is waited for
+	} else {
+		r.seen, err = await(ctx, observe)
+	}
 	if err != nil {
 		return f.input(err, "--source:")
 	}
@@ -205,7 +212,7 @@ type rolloutLine struct {
 	Prompt   string `json:"prompt,omitempty"`
 	Expected string `json:"answer,omitempty"`
 	live.Answer
-	Truncated bool `json:"truncated"`
+	Truncated *bool `json:"truncated,omitempty"` // of a served model
 }
 
 // writeRollouts writes every rollout, prompt by prompt.
@@ -218,16 +225,21 @@ func (r *rolled) writeRollouts(w io.Writer) error {
 			if at < 0 {
 				continue // another strategy's; the source has refused it
 			}
-			line, err := r.kept.journal.Line(at)
+			kept, err := r.kept.journal.Line(at)
 			if err != nil {
 				return err
 			}
 			var e live.Entry
-			if err := json.Unmarshal(line, &e); err != nil {
+			if err := json.Unmarshal(kept, &e); err != nil {
 				return err
 			}
 			of := r.prompts[x]
-			if err := in.Encode(rolloutLine{of.ID, e.Rollout.Index, e.Rollout.Round, of.Text, of.Answer, e.Rollout.Answer, e.Rollout.Truncated()}); err != nil {
+			line := rolloutLine{of.ID, e.Rollout.Index, e.Rollout.Round, of.Text, of.Answer, e.Rollout.Answer, nil}
+			if r.served {
+				truncated := e.Rollout.Truncated()
+				line.Truncated = &truncated
+			}
+			if err := in.Encode(line); err != nil {
 				return err
 			}
 		}

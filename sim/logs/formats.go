@@ -152,6 +152,11 @@ var formats = []format{
 		expand: gradedRow, id: []string{"prompt_id"}, part: "visit", step: "step", reward: []string{"rewards"},
 	},
 	{
+		name: "vigorlab", keys: []string{"prompt_id", "index", "round", "reward"}, basis: "our own, rollouts.jsonl of vigorlab rollout",
+		id: []string{"prompt_id"}, text: "prompt", rollout: "index", step: "step",
+		reward: []string{"reward"}, tokens: "tokens", truncated: []string{"truncated"},
+	},
+	{
 		name: "rows", keys: []string{"prompt", "reward"}, basis: "our own",
 		text: "prompt", step: "step", reward: []string{"reward"},
 	},

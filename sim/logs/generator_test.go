@@ -231,6 +231,13 @@ var writers = []writer{
 		}),
 	},
 	{
+		name: "vigorlab", format: "vigorlab", path: appended("rollouts.jsonl"), missing: true, nan: true, ids: true, own: true, lines: true, id: ownID,
+		write: lines(func(m made) string {
+			return fmt.Sprintf(`{"prompt_id": %q, "index": %d, "round": 1, "step": %d, "prompt": %q, "reward": %s, "completion": %s, "truncated": %v}`,
+				m.id, m.rank, m.step, m.text, m.reward, answer(m), m.cut)
+		}),
+	},
+	{
 		name: "rows as CSV", format: "rows", path: appended("rows.csv"), missing: true, nan: true, id: ownText,
 		write: func(step int, rows []made) []byte {
 			var b bytes.Buffer

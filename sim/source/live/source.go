@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -316,7 +317,11 @@ func (s *Source) fetch(ctx context.Context, spans []Span, round int) error {
 	}
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	entries, written := make(chan Entry, s.cfg.Concurrency), make(chan error, 1)
+	waiting := s.cfg.Concurrency // for the disk: what came and is not there yet may be lost
+	if !s.cfg.Served {
+		waiting = mostEntries // and costs nothing
+	}
+	entries, written := make(chan Entry, waiting), make(chan error, 1)
 	go func() { written <- s.write(entries, cancel) }()
 	start, before := time.Now(), s.cost(round).Seconds
 	elapsed := func() float64 {
@@ -327,14 +332,19 @@ func (s *Source) fetch(ctx context.Context, spans []Span, round int) error {
 	}
 	group, running := errgroup.WithContext(running)
 	group.SetLimit(s.cfg.Concurrency)
+	var lost atomic.Int64
 	for _, span := range spans {
 		if running.Err() != nil {
 			break
 		}
-		group.Go(func() error { return s.answer(running, span, entries, elapsed) })
+		group.Go(func() error {
+			left, err := s.answer(running, span, entries, elapsed)
+			lost.Add(int64(left))
+			return err
+		})
 	}
 	err := group.Wait()
-	if extra := s.newSurplus(round); extra != nil {
+	if extra := s.newSurplus(round, int(lost.Load())); extra != nil {
 		entries <- Entry{Extra: extra}
 	}
 	close(entries)
@@ -344,14 +354,18 @@ func (s *Source) fetch(ctx context.Context, spans []Span, round int) error {
 	return ctx.Err()
 }
 
-// answer makes the rollouts of a span and hands them to the journal.
-func (s *Source) answer(ctx context.Context, span Span, entries chan<- Entry, elapsed func() float64) error {
+// answer makes the rollouts of a span, hands them to the journal and returns how
+// many never came.
+func (s *Source) answer(ctx context.Context, span Span, entries chan<- Entry, elapsed func() float64) (left int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err // nothing was sent
+	}
 	if s.cfg.Served {
 		entries <- Entry{Asked: &span}
 	}
 	taken := make([]bool, span.N)
-	left := span.N
-	err := s.cfg.Answerer.Answer(ctx, span.X, span.Index, span.N, func(index int, a Answer) error {
+	left = span.N
+	err = s.cfg.Answerer.Answer(ctx, span.X, span.Index, span.N, func(index int, a Answer) error {
 		if k := index - span.Index; k < 0 || k >= span.N || taken[k] {
 			return fmt.Errorf("rollout %d of prompt %d came twice or was never asked for", index, span.X)
 		}
@@ -363,21 +377,26 @@ func (s *Source) answer(ctx context.Context, span Span, entries chan<- Entry, el
 	if err == nil && left > 0 {
 		err = fmt.Errorf("%d of %d rollouts of prompt %d never came", left, span.N, span.X)
 	}
-	return err
+	return left, err
 }
 
 // newSurplus returns what the server made beside what was asked since it was last
-// looked at, nil for nothing.
-func (s *Source) newSurplus(round int) *Extra {
+// looked at, nil for nothing. Of it as many as never came may be answers that came
+// too late: those are charged as such, and not twice.
+func (s *Source) newSurplus(round, lost int) *Extra {
 	if s.cfg.Surplus == nil {
 		return nil
 	}
 	rollouts, tokens := s.cfg.Surplus()
-	extra := &Extra{rollouts - s.surplus.Rollouts, tokens - s.surplus.Tokens, round}
-	if extra.Rollouts == 0 {
+	made := rollouts - s.surplus.Rollouts
+	extra := &Extra{made - lost, tokens - s.surplus.Tokens, round}
+	s.surplus = Extra{Rollouts: rollouts, Tokens: tokens}
+	if extra.Rollouts <= 0 {
 		return nil
 	}
-	s.surplus = Extra{Rollouts: rollouts, Tokens: tokens}
+	if lost > 0 {
+		extra.Tokens = extra.Tokens * extra.Rollouts / made // in proportion: nobody knows which came late
+	}
 	return extra
 }
 
