@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,6 @@ type model struct {
 	calls int
 	open  int // calls at once, and the most
 	most  int
-	after func(x, index int) // every rollout; may be nil
 }
 
 func (m *model) Reset(stream.Key) (int, error) { return m.prompts, nil }
@@ -239,12 +239,16 @@ func TestSourceEndsWithItsContext(t *testing.T) {
 				cancel()
 			}
 		}
+		c.Surplus = func() (int, int) { return 3, 30 } // of what was in flight, come too late
 	})
 	if err := round(ctx, t, s, 20, 0, 4); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want that of the context", err)
 	}
 	if got := len(l.rollouts(t)); got != 9 {
 		t.Errorf("%d rollouts are kept, want the 9 that came", got)
+	}
+	if bytes.Contains(bytes.Join(l.lines, nil), []byte(`{"extra":`)) {
+		t.Error("what came too late is charged as surplus, and again as what was in flight")
 	}
 	s = newSource(t, &model{prompts: 20}, l, nil)
 	if err := round(context.Background(), t, s, 20, 0, 4); err != nil {
@@ -364,7 +368,7 @@ func TestSurplus(t *testing.T) {
 		s := newSource(t, &model{prompts: 3}, l, func(c *live.SourceConfig) {
 			c.Surplus = func() (int, int) { rollouts, tokens = rollouts+2, tokens+10; return rollouts, tokens }
 		})
-		for r := range sitting + 1 {
+		for r := range sitting + 2 {
 			if err := round(context.Background(), t, s, 3, 2*r, 2); err != nil {
 				t.Fatal(err)
 			}
