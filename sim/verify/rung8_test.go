@@ -234,7 +234,9 @@ func simulatedP(t *testing.T, spec string, batch, holdout, runs int, family stri
 // true rate of 0.05 passes with probability 1e-7 each and 0.08, which a skewed law
 // of few simulated runs may have, with 2e-5. An error that is half as large as it
 // should be has a rate of 0.33, and is missed with probability 0.4 a figure, and
-// seldom by all. The same over 200 runs, by hand: see CONTRIBUTING.md.
+// seldom by all. The same over 200 runs by hand, each judged by 100 simulated
+// runs, had 40 of 985 p-values below 0.05 and 8 below 0.01 with Beta laws, and 19 and 5
+// of 492 over 100 runs with nonparametric ones, 4 of them below 0.001.
 func TestLiveFalseAlarms(t *testing.T) {
 	for id, p := range simulatedP(t, "vigor", 64, 2, 40, fit.SmoothBeta, false) {
 		alarms := 0
