@@ -26,6 +26,10 @@ func TestPartByHand(t *testing.T) {
 	if want := []int{6, 3}; !reflect.DeepEqual(s, want) {
 		t.Errorf("successes %v, want %v", s, want)
 	}
+	survivors := observe(t, src, "vigor:rounds=2,update=survivors", 2, stream.New(1)).Part([]int{3, 2})
+	if got := survivors.Update.Prompts; !reflect.DeepEqual(got, []int{1}) {
+		t.Errorf("the update uses %v of the part of prompts 3 and 2, want its second", got)
+	}
 	if out := p.Outcome(); out.Ineffective.Mean != 2.0/8 {
 		t.Errorf("ineffective = %v, want 2/8: of groups of 6 and 2 the second agrees", out.Ineffective.Mean)
 	}

@@ -348,6 +348,20 @@ func TestLiveSizesByHand(t *testing.T) {
 	if tol := normalQuantile(1-0.5e-6) * *row.SE / math.Sqrt(300); !(math.Abs(*row.Reference-want) < tol) {
 		t.Errorf("mean distance %v, want %v ± %v", *row.Reference, want, tol)
 	}
+	n, _ := o.Part(h.second).Counts()
+	byHand := 0.0
+	for size, share := range map[int]float64{2: 0.5, 6: 0.25, 14: 0.125, 30: 0.125} {
+		seen := 0.0
+		for _, n := range n {
+			if n == size {
+				seen += 1.0 / 128
+			}
+		}
+		byHand += (seen - share) * (seen - share) / share
+	}
+	if got := *row.Estimate; !(math.Abs(got-byHand) < 0.15*byHand) { // simulated shares are the schedule's but for 0.002
+		t.Errorf("distance %v, by hand %v", got, byHand)
+	}
 	if got := fmt.Sprint(h.sizes); got != "[2 6 14 30]" {
 		t.Errorf("classes %s, want every size of the schedule", got)
 	}
