@@ -31,10 +31,10 @@ type verifyFlags struct {
 func newVerify(a *app) *cobra.Command {
 	f := &verifyFlags{}
 	cmd := &cobra.Command{
-		Use:   "verify [--quick] [--only ID,...] [--table FILE ...]",
+		Use:   "verify [--quick] [--only ID,...] [--table FILE ...] [--live DIR]",
 		Short: "Climb the ladder of claims: what holds, what fails, what cannot be tested here",
 		Long: `verify checks every claim of the theory against exact computations, simulation,
-enumeration and recorded outcomes, rung by rung. A claim holds, holds within d
+enumeration, recorded outcomes and a live run, rung by rung. A claim holds, holds within d
 (it is off by d, at most 10 % of what it claims), fails, or cannot be tested. A published claim that fails is
 a result; a check of vigorlab's own code that fails is an error of vigorlab, and
 the exit code is 1. With --out it writes a figure and a table a rung and
@@ -46,7 +46,11 @@ report.md, and goes on where an interrupted run stopped.`,
   vigorlab verify --quick --only 2,4.screening
 
   # the outcomes of a real training run
-  vigorlab verify --quick --only 7 --table outcomes.csv`,
+  vigorlab verify --quick --only 7 --table outcomes.csv
+
+  # does one half of a live run's prompts foretell the other?
+  vigorlab rollout --source synthetic:beta:a=0.3,b=0.7 --batch 512 --strategy vigor --holdout 2 --out live
+  vigorlab verify --quick --only 8 --live live`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("only") && len(f.only) == 0 {
 				f.addf("--only is empty, want rungs or studies such as 2 or 4.screening")
@@ -58,7 +62,7 @@ report.md, and goes on where an interrupted run stopped.`,
 	flags.BoolVar(&f.quick, "quick", false, "fewer replicates: the whole ladder in under a minute")
 	flags.StringSliceVar(&f.only, "only", nil, "only these rungs or studies, `ID`s such as 2 or 4.screening")
 	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes for rung 7, a `FILE` of CSV, .jsonl or .parquet, repeatable")
-	flags.Var(&textFlag{&f.live, "live", "a directory", &f.faults}, "live", "a rollout run `DIR` for rung 8, which cannot be read yet")
+	flags.Var(&textFlag{&f.live, "live", "a directory", &f.faults}, "live", "the `DIR` of a complete run of rollout, for rung 8")
 	f.register(flags)
 	return cmd
 }
@@ -69,10 +73,8 @@ func (f *verifyFlags) run(ctx context.Context, a *app) error {
 	}
 	cfg := verify.Config{Seed: f.seed, Workers: f.workers, Quick: f.quick, Only: f.only}
 	digests := f.readTables(ctx, &cfg)
+	run := f.readLive(ctx, &cfg)
 	f.add("--only", cfg.Validate())
-	if f.live != "" {
-		f.addf("--live = %s: runs of live models cannot be read yet, want no --live", shown(f.live))
-	}
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -81,6 +83,7 @@ func (f *verifyFlags) run(ctx context.Context, a *app) error {
 		{Key: "quick", Value: f.quick},
 		{Key: "only", Value: append([]string{}, f.only...)},
 		{Key: "tables", Value: digests},
+		{Key: "live", Value: run},
 	})
 	if err != nil {
 		return err
@@ -141,6 +144,9 @@ func (f *verifyFlags) line() *commandLine {
 	}
 	for _, path := range f.tables {
 		l.add("table", path)
+	}
+	if f.live != "" {
+		l.add("live", f.live)
 	}
 	l.add("seed", f.seed)
 	return l

@@ -48,11 +48,25 @@ func judge(r *Report) {
 	for i, row := range rows {
 		row.Verdict = Holds
 		if rejected[i] {
-			row.Verdict = Fails
+			row.reject()
 		}
-		row.Test = fmt.Sprintf("two-sided z-test, Holm over %d comparisons at family level %g", r.Family, r.Level)
+		row.Test = fmt.Sprintf("%s, Holm over %d comparisons at family level %g", cmp.Or(row.Test, "two-sided z-test"), r.Family, r.Level)
 		z := normalQuantile(1-r.Level/(2*float64(r.Family))) + normalQuantile(1-missLevel)
 		row.Detects = number(row.Bias + z**row.SE)
+	}
+}
+
+// reject gives a comparison that chance does not explain its verdict. A claim
+// still holds within d where d, of what it claims, is small; a check of ours
+// does not.
+func (row *Row) reject() {
+	row.Verdict = Fails
+	if row.Kind != Claim || row.Interval == nil { // a distance has no d
+		return
+	}
+	if d := math.Abs(*row.Estimate-*row.Reference) / math.Abs(*row.Reference); d <= closeBy {
+		row.Verdict = HoldsWithin
+		row.Note = joinNotes(fmt.Sprintf("off by d = %.2g, relative", d), row.Note)
 	}
 }
 

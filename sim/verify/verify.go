@@ -154,6 +154,7 @@ type Config struct {
 	Quick   bool           // fewer replicates: under a minute in all
 	Only    []string       // rungs ("4") or studies ("4.mean-field"); none stands for all
 	Tables  []*table.Table // for rung 7
+	Live    *Live          // for rung 8; nil for none
 
 	// Done, where not nil, returns the section of a study that an earlier run
 	// finished, and Save keeps one as soon as it is finished.
@@ -242,7 +243,7 @@ func climb(ctx context.Context, cfg *Config, s study) (*Section, error) {
 
 // ladder returns every study in order.
 func ladder(cfg *Config) []study {
-	return slices.Concat(rung1(), rung2(), rung3(), rung4(), rung5(), rung6(), rung7(cfg), notBuilt(8))
+	return slices.Concat(rung1(), rung2(), rung3(), rung4(), rung5(), rung6(), rung7(cfg), rung8(cfg))
 }
 
 // choose returns the studies that only names, in the order of the ladder.
@@ -269,18 +270,4 @@ func choose(studies []study, only []string) ([]study, error) {
 		}
 	}
 	return picked, nil
-}
-
-// notBuilt returns the studies of rungs whose machinery does not exist yet.
-func notBuilt(rungs ...int) []study {
-	claims := map[int][2]string{
-		8: {"the same strategy code behaves alike on a live model", "needs a served model and its adapter, which are not built yet"},
-	}
-	var s []study
-	for _, rung := range rungs {
-		s = append(s, study{id: fmt.Sprintf("%d.untested", rung), run: func(context.Context, *env) (*Section, error) {
-			return untestable("", claims[rung][0], claims[rung][1]), nil
-		}})
-	}
-	return s
 }

@@ -127,7 +127,7 @@ func TestOnly(t *testing.T) {
 	for _, s := range r.Sections {
 		ids = append(ids, s.Study)
 	}
-	if want := []string{"2.published-speedup", "8.untested"}; !slices.Equal(ids, want) {
+	if want := []string{"2.published-speedup", "8.live"}; !slices.Equal(ids, want) {
 		t.Errorf("studies %v, want %v", ids, want)
 	}
 	_, err = run("2.publishd-speedup")

@@ -286,6 +286,11 @@ var meanings = []meaning{
 		"Perfect selection foretells the gain on recorded outcomes within a tenth.",
 		"Perfect selection foretells another gain than replay of recorded outcomes shows, by more than a tenth.",
 	},
+	{
+		"8.", "",
+		"What a law of difficulty, fitted to one half of a live run's prompts, foretells of the other half is what was seen there, as far as so many prompts can tell.",
+		"One half of a live run's prompts does not foretell the other: the prompts are no sample of one law, the model moved, or the law fitted is of the wrong family.",
+	},
 }
 
 // conclusions says what a reader should conclude and what not.
