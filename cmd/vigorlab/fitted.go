@@ -328,12 +328,12 @@ func (r *fitted) driftObject() output.Object {
 // missingCorrelation says why a correlation or its error does not exist.
 func missingCorrelation(x fit.Share) string {
 	switch {
+	case output.Finite(x.Mean) != nil && output.Finite(x.SE) != nil:
+		return ""
 	case x.Prompts < 2:
 		return fewVisits
-	case output.Finite(x.Mean) == nil || output.Finite(x.SE) == nil:
-		return "a variance is not positive"
 	}
-	return ""
+	return "a variance is not positive"
 }
 
 // A keyedShare is a figure under its key.
