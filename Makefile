@@ -17,12 +17,13 @@ GALLERY := rung-4-speedup.png rung-4-allocation.png
 
 FUZZTIME := 10s
 OUT := out
+LIVE := live
 PORT := 8080
 
 # The project's own model and its server.
 TINY := sim/source/live/tinymodel
 
-.PHONY: help test lint fmt bench golden coverage fuzz figures model serve server-parts test-ollama vulncheck clean
+.PHONY: help test lint fmt bench golden coverage fuzz figures model live serve server-parts test-ollama vulncheck clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -45,6 +46,7 @@ fmt: ## formats every Go file
 
 bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ../shared/bench; the client of model servers beside a bare loop
 	go test -run '^$$' -bench Throughput -benchtime 1x ./sim/source/live
+	go test -run '^$$' -bench ServedRollout -benchtime 1x ./cmd/vigorlab
 	go run ./.ci/bench
 
 golden: ## makes the golden values again (python3 with mpmath) and fails where one differs
@@ -76,6 +78,10 @@ model: ## trains the project's own small model again (python3-torch), and its su
 	PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 $(TINY)/model/train.py
 	cd $(TINY)/testdata && python3 rates.py >rates.new && mv rates.new rates.json
 
+live: ## VIGOR on that model behind its server, one batch of rollouts, into the new folder LIVE (live); installs the server first
+	@.ci/parts live
+	@.ci/live '$(LIVE)'
+
 server-parts: ## llama.cpp for the server of that model, by npm, into a folder that git ignores
 	@cd $(TINY)/server && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
 
@@ -90,5 +96,5 @@ vulncheck: ## known vulnerabilities of what is imported; needs its database from
 	$(GOVULNCHECK) ./...
 
 clean: ## removes what these commands leave
-	rm -rf $(OUT) vigorlab
+	rm -rf $(OUT) $(LIVE) vigorlab
 	go clean -testcache

@@ -181,7 +181,7 @@ func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 			half := min((x(filled)-x(0))/vg.Length(2*most), 12)
 			v := b.laws[i].shares[k]
 			fillRect(c, inkOf(i).mark, x(mid)-half, y(0), x(mid)+half, y(v.Value))
-			if !math.IsNaN(v.Low) {
+			if v.Low < v.High { // a share without an error has no whisker
 				mark{color: axisGrey}.interval(c, vg.Point{}, vg.Point{X: x(mid), Y: y(max(v.Low, p.Y.Min))}, vg.Point{X: x(mid), Y: y(v.High)}, v.Low < p.Y.Min)
 			}
 		}

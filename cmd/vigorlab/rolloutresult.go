@@ -178,9 +178,10 @@ func (r *rolled) text(t *output.Text, outcome *sim.Outcome) {
 func settingsText(settings output.Object) string {
 	var parts []string
 	for _, s := range settings {
-		if s.Value != nil {
-			parts = append(parts, fmt.Sprintf("%s=%v", s.Key, s.Value))
+		if list, ok := s.Value.([]string); s.Value == nil || ok && len(list) == 0 {
+			continue
 		}
+		parts = append(parts, fmt.Sprintf("%s=%v", s.Key, s.Value))
 	}
 	return strings.Join(parts, ", ")
 }

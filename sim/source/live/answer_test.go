@@ -217,11 +217,11 @@ func TestRefusable(t *testing.T) {
 		"'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.": "max_tokens",
 		"max_tokens is too large": "",
 	} {
-		if got := c.refusable(request{n: 2, refused: refused}, text); got != want {
+		if got := c.refusable(request{n: 2, common: &common{refused: refused}}, text); got != want {
 			t.Errorf("%q: leaves out %q, want %q", text, got, want)
 		}
 	}
-	if got := c.refusable(request{n: 1}, "n"); got != "" {
+	if got := c.refusable(request{n: 1, common: &common{}}, "n"); got != "" {
 		t.Errorf("a single completion refused: leaves out %q", got)
 	}
 }

@@ -32,9 +32,9 @@ type Client struct {
 
 	mu       sync.Mutex
 	counts   Counts
-	honoured bool            // n, by an answer of several choices
-	single   bool            // n is ignored or refused
-	refused  map[string]bool // fields left out; replaced, never changed
+	honoured bool    // n, by an answer of several choices
+	single   bool    // n is ignored or refused
+	common   *common // what requests share; replaced, never changed
 	repeats  repeats
 
 	saying sync.Mutex
@@ -48,7 +48,8 @@ func NewClient(c Config) (*Client, error) {
 		return nil, err
 	}
 	c.BaseURLs, c.Sampling.Stop = slices.Clone(c.BaseURLs), slices.Clone(c.Sampling.Stop)
-	client := &Client{config: c, slots: make(chan struct{}, c.Concurrency), refused: map[string]bool{}, said: map[string]bool{}}
+	client := &Client{config: c, slots: make(chan struct{}, c.Concurrency), said: map[string]bool{}}
+	client.common = client.newCommon(map[string]bool{})
 	client.pool = pool{backoff: client.backoff, maxFailures: c.MaxFailures, changed: make(chan struct{})}
 	transport := &http.Transport{
 		Proxy:               c.Proxy,
@@ -251,7 +252,7 @@ func (c *Client) attempt(ctx, more context.Context, prompt string, s span) ([]Co
 	}
 	r := request{prompt: prompt, n: s.n, seed: c.seed(prompt, s.index)}
 	c.mu.Lock()
-	r.refused = c.refused
+	r.common = c.common
 	if c.single {
 		r.n = 1
 	}

@@ -66,9 +66,9 @@ func (c *Client) leaveOut(field string) bool {
 	if field == "n" {
 		c.single = true
 	}
-	refused := maps.Clone(c.refused)
+	refused := maps.Clone(c.common.refused)
 	refused[field] = true
-	c.refused = refused
+	c.common = c.newCommon(refused)
 	c.mu.Unlock()
 	text := "the server refuses " + field + ": it is not sent any more"
 	switch _, isNeutral := neutral[field]; {

@@ -2,16 +2,17 @@ package live
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
 
 	"vigorlab/sim/stream"
 )
@@ -22,10 +23,17 @@ type poster func(ctx context.Context, r request) (*http.Response, []byte, error)
 
 // A request is what differs between the requests of one client.
 type request struct {
-	prompt  string
-	n       int
-	seed    *int64
+	prompt string
+	n      int
+	seed   *int64
+	common *common
+}
+
+// A common is what requests share, as long as no field is refused: encoded once,
+// since that took as long as the rest of a short request.
+type common struct {
 	refused map[string]bool // names of fields that are left out, see neutral
+	head    []byte          // the JSON object of the shared fields, without its end
 }
 
 // neutral are the fields that are sent only to keep a server from distorting
@@ -47,11 +55,11 @@ const surplusHeaders = `X-Stainless-Lang X-Stainless-Package-Version X-Stainless
 	X-Stainless-Runtime-Version X-Stainless-Retry-Count X-Stainless-Timeout`
 
 // newPoster returns the poster of one base URL. The library sends the requests;
-// it is handed their fields as they are, since its own types lack some and cost
-// a third of the time of a request to encode. Its retries are off: they wait
+// it is handed their bodies as they are, since its own types lack some fields and
+// cost a third of the time of a request to encode. Its retries are off: they wait
 // within the time of one attempt, they know neither timeouts nor answers of
-// another shape nor other servers, and two loops would multiply. Its services,
-// unlike its client, read no environment.
+// another shape nor other servers, and two loops would multiply. Its NewClient
+// reads the environment, a Client made here does not.
 func (c *Client) newPoster(base string, transport http.RoundTripper) poster {
 	options := []option.RequestOption{
 		option.WithBaseURL(base),
@@ -67,17 +75,14 @@ func (c *Client) newPoster(base string, transport http.RoundTripper) poster {
 	if c.config.Key != "" {
 		options = append(options, option.WithAPIKey(c.config.Key))
 	}
-	completions, chat := openai.NewCompletionService(options...), openai.NewChatCompletionService(options...)
+	library, path := openai.Client{Options: options}, "completions"
+	if c.config.Chat {
+		path = "chat/completions"
+	}
 	return func(ctx context.Context, r request) (*http.Response, []byte, error) {
 		var res *http.Response
 		var body []byte
-		raw := []option.RequestOption{option.WithResponseInto(&res), option.WithResponseBodyInto(&body)}
-		var err error
-		if c.config.Chat {
-			_, err = chat.New(ctx, param.Override[openai.ChatCompletionNewParams](c.fields(r)), raw...)
-		} else {
-			_, err = completions.New(ctx, param.Override[openai.CompletionNewParams](c.fields(r)), raw...)
-		}
+		err := library.Post(ctx, path, c.body(r), &body, option.WithResponseInto(&res))
 		if res != nil && res.StatusCode >= http.StatusBadRequest { // the library has put the body back
 			body, err = io.ReadAll(res.Body)
 		}
@@ -85,13 +90,12 @@ func (c *Client) newPoster(base string, transport http.RoundTripper) poster {
 	}
 }
 
-// fields returns the JSON object of a request.
-func (c *Client) fields(r request) map[string]any {
+// newCommon encodes the fields that requests share.
+func (c *Client) newCommon(refused map[string]bool) *common {
 	s := c.config.Sampling
 	fields := maps.Clone(neutral)
-	maps.DeleteFunc(fields, func(name string, _ any) bool { return r.refused[name] })
+	maps.DeleteFunc(fields, func(name string, _ any) bool { return refused[name] })
 	fields["model"] = c.config.Model
-	fields["n"] = r.n
 	fields["temperature"] = s.Temperature
 	fields["top_p"] = s.TopP
 	if s.TopK > 0 {
@@ -100,27 +104,46 @@ func (c *Client) fields(r request) map[string]any {
 	if len(s.Stop) > 0 {
 		fields["stop"] = s.Stop
 	}
-	if r.seed != nil {
-		fields["seed"] = *r.seed
-	}
-	if r.refused["max_tokens"] {
+	if refused["max_tokens"] {
 		fields["max_completion_tokens"] = s.MaxTokens
 	} else {
 		fields["max_tokens"] = s.MaxTokens
 	}
-	withLogProbs := s.LogProbs && !r.refused["logprobs"]
+	withLogProbs := s.LogProbs && !refused["logprobs"]
 	switch {
 	case withLogProbs && c.config.Chat:
 		fields["logprobs"] = true
 	case withLogProbs:
 		fields["logprobs"] = 1 // 0 asks llama.cpp for none
 	}
-	if c.config.Chat {
-		fields["messages"] = []map[string]string{{"role": "user", "content": r.prompt}}
-	} else {
-		fields["prompt"] = r.prompt
+	object := encode(fields)
+	return &common{refused, object[:len(object)-1]}
+}
+
+// body returns the JSON object of a request.
+func (c *Client) body(r request) []byte {
+	body := append(make([]byte, 0, len(r.common.head)+len(r.prompt)+longestRest), r.common.head...)
+	body = strconv.AppendInt(append(body, `,"n":`...), int64(r.n), 10)
+	if r.seed != nil {
+		body = strconv.AppendInt(append(body, `,"seed":`...), *r.seed, 10)
 	}
-	return fields
+	prompt := encode(r.prompt)
+	if !c.config.Chat {
+		return append(append(append(body, `,"prompt":`...), prompt...), '}')
+	}
+	return append(append(append(body, `,"messages":[{"role":"user","content":`...), prompt...), "}]}"...)
+}
+
+// longestRest is about what a body has beside the shared fields and its prompt.
+const longestRest = 128
+
+// encode returns the JSON of what cannot fail: finite numbers and valid UTF-8.
+func encode(value any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return text
 }
 
 // aboutN finds n by its name, or by what llama.cpp calls it.
@@ -129,7 +152,7 @@ var aboutN = regexp.MustCompile(`\bn\b|\bchoices?\b`)
 // refusable returns a field of r that the text of a refusal names and that r
 // can do without, or "".
 func (c *Client) refusable(r request, text string) string {
-	may := func(name string) bool { return !r.refused[name] && strings.Contains(text, name) }
+	may := func(name string) bool { return !r.common.refused[name] && strings.Contains(text, name) }
 	for _, name := range slices.Sorted(maps.Keys(neutral)) {
 		if may(name) && (name != "top_k" || c.config.Sampling.TopK == 0) {
 			return name

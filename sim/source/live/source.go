@@ -321,7 +321,7 @@ func (s *Source) fetch(ctx context.Context, spans []Span, round int) error {
 	if !s.cfg.Served {
 		waiting = mostEntries // and costs nothing
 	}
-	entries, written := make(chan Entry, waiting), make(chan error, 1)
+	entries, written := make(chan waiter, waiting), make(chan error, 1)
 	go func() { written <- s.write(entries, cancel) }()
 	start, before := time.Now(), s.cost(round).Seconds
 	elapsed := func() float64 {
@@ -345,7 +345,7 @@ func (s *Source) fetch(ctx context.Context, spans []Span, round int) error {
 	}
 	err := group.Wait()
 	if extra := s.newSurplus(round, int(lost.Load())); extra != nil {
-		entries <- Entry{Extra: extra}
+		entries <- waiter{Entry: Entry{Extra: extra}}
 	}
 	close(entries)
 	if err := cmp.Or(<-written, err); err != nil {
@@ -356,12 +356,17 @@ func (s *Source) fetch(ctx context.Context, spans []Span, round int) error {
 
 // answer makes the rollouts of a span, hands them to the journal and returns how
 // many never came.
-func (s *Source) answer(ctx context.Context, span Span, entries chan<- Entry, elapsed func() float64) (left int, err error) {
+func (s *Source) answer(ctx context.Context, span Span, entries chan<- waiter, elapsed func() float64) (left int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err // nothing was sent
 	}
-	if s.cfg.Served {
-		entries <- Entry{Asked: &span}
+	if s.cfg.Served { // what is sent is on the disk before, so that a kill cannot hide its cost
+		written := make(chan struct{})
+		entries <- waiter{Entry{Asked: &span}, written}
+		<-written
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 	}
 	taken := make([]bool, span.N)
 	left = span.N
@@ -371,7 +376,7 @@ func (s *Source) answer(ctx context.Context, span Span, entries chan<- Entry, el
 		}
 		taken[index-span.Index] = true
 		left--
-		entries <- Entry{Rollout: &Rollout{X: span.X, Index: index, Round: span.Round, Answer: a, Elapsed: elapsed()}}
+		entries <- waiter{Entry: Entry{Rollout: &Rollout{X: span.X, Index: index, Round: span.Round, Answer: a, Elapsed: elapsed()}}}
 		return nil
 	})
 	if err == nil && left > 0 {
@@ -403,17 +408,23 @@ func (s *Source) newSurplus(round, lost int) *Extra {
 // mostEntries bounds a batch of the journal, and with it the entries in memory.
 const mostEntries = 1024
 
+// A waiter is an entry and who waits for it to be on the disk.
+type waiter struct {
+	Entry
+	written chan<- struct{} // closed then, or once the disk has failed; may be nil
+}
+
 // write journals and counts entries, those that came meanwhile together. After a
 // failure it stops the round and takes entries without keeping them.
-func (s *Source) write(entries <-chan Entry, stop func()) error {
+func (s *Source) write(entries <-chan waiter, stop func()) error {
 	var failure error
 	for e := range entries {
-		batch := []Entry{e}
+		batch, waiting := []Entry{e.Entry}, []waiter{e}
 		for more := true; more && len(batch) < mostEntries; {
 			select {
 			case e, open := <-entries:
 				if more = open; open {
-					batch = append(batch, e)
+					batch, waiting = append(batch, e.Entry), append(waiting, e)
 				}
 			default:
 				more = false
@@ -422,6 +433,11 @@ func (s *Source) write(entries <-chan Entry, stop func()) error {
 		if failure == nil && s.cfg.Journal != nil {
 			if failure = s.cfg.Journal(batch); failure != nil {
 				stop()
+			}
+		}
+		for _, w := range waiting {
+			if w.written != nil {
+				close(w.written)
 			}
 		}
 		if failure != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"vigorlab/distributions"
 	"vigorlab/sim/rollout"
@@ -273,6 +274,45 @@ func TestSourceOnAFullDisk(t *testing.T) {
 	s = newSource(t, again, l, nil)
 	if err := round(context.Background(), t, s, 50, 0, 4); err != nil || len(again.made) != 200-before {
 		t.Errorf("error %v, %d rollouts made, want the %d that the disk did not hold", err, len(again.made), 200-before)
+	}
+}
+
+// An announced is a model that wants every request on the disk before it is made.
+type announced struct {
+	model
+	disk *sync.Map // of the spans that were asked, by prompt and first index
+}
+
+func (a *announced) Answer(ctx context.Context, x, index, n int, take func(int, live.Answer) error) error {
+	if _, there := a.disk.Load([2]int{x, index}); !there {
+		return fmt.Errorf("rollout %d of prompt %d is asked for before it is on the disk", index, x)
+	}
+	return a.model.Answer(ctx, x, index, n, take)
+}
+
+// TestSourceAnnounces: a request is on the disk before it is sent, or a kill would
+// hide what it cost.
+func TestSourceAnnounces(t *testing.T) {
+	disk := new(sync.Map)
+	m := &announced{model{prompts: 50}, disk}
+	src, err := live.NewSource(live.SourceConfig{Answerer: m, Concurrency: 8, Most: 2, Served: true, Journal: func(entries []live.Entry) error {
+		time.Sleep(100 * time.Microsecond) // a slow disk
+		for _, e := range entries {
+			if e.Asked != nil {
+				disk.Store([2]int{e.Asked.X, e.Asked.Index}, true)
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := make([]rollout.Request, m.prompts)
+	for x := range ask {
+		ask[x] = rollout.Request{X: x, N: 7}
+	}
+	if err := src.Draw(t.Context(), ask, make([]int, len(ask)), make([]int, len(ask)), nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -3,9 +3,11 @@ package tinymodel
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +42,39 @@ func Start(t testing.TB, o Options) string {
 	}
 	t.Cleanup(stop)
 	return url
+}
+
+// Drawn waits until the server at a base URL answers nobody any more and returns
+// how many completions it has drawn in its life, by its own count.
+func Drawn(t testing.TB, base string) int {
+	t.Helper()
+	const quiet = 3 // looks in a row, 50 ms apart: what a killed client sent may still be arriving
+	for idle, deadline := 0, time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		book, err := health(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if idle++; book.Answering > 0 {
+			idle = 0
+		}
+		if idle == quiet {
+			return book.Drawn
+		}
+	}
+	t.Fatalf("the server at %s is busy for %v", base, startTimeout)
+	return 0
+}
+
+// A book is what the server counts.
+type book struct{ Answering, Drawn int }
+
+func health(base string) (b book, err error) {
+	response, err := http.Get(strings.TrimSuffix(base, "/v1") + "/health")
+	if err != nil {
+		return b, err
+	}
+	defer response.Body.Close()
+	return b, json.NewDecoder(response.Body).Decode(&b)
 }
 
 func (o Options) args() []string {

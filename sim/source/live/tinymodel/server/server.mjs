@@ -141,6 +141,7 @@ async function complete(job, index) {
         }
         const text = model.detokenize(drawn);
         const end = stopsAt(text, job.stop);
+        completed++;
         return {...choice, text: end < 0 ? text : text.slice(0, end)};
     } finally {
         giveBack(sequence);
@@ -161,7 +162,10 @@ function chatChoice(job, c, index) {
     return {index, message: {role: "assistant", content: c.text}, finish_reason: c.finish, logprobs: job.logprobs ? {content} : null};
 }
 
+// The server's own book, told by /health: requests answered and being answered, and completions.
 let answered = 0;
+let answering = 0;
+let completed = 0;
 
 async function answer(request, chat) {
     const job = readRequest(request, chat);
@@ -196,16 +200,28 @@ async function readBody(incoming) {
     }
 }
 
+const answerBody = async (incoming, chat) => answer(await readBody(incoming), chat);
+
+// booked counts a request that is being answered.
+async function booked(answer) {
+    answering++;
+    try {
+        return await answer;
+    } finally {
+        answering--;
+    }
+}
+
 async function route(incoming) {
     switch (`${incoming.method} ${incoming.url}`) {
         case "GET /health":
-            return {status: "ok"};
+            return {status: "ok", answering, drawn: completed};
         case "GET /v1/models":
             return {object: "list", data: [{id: MODEL, object: "model", created: 0, owned_by: "vigorlab"}]};
         case "POST /v1/completions":
-            return answer(await readBody(incoming), false);
+            return booked(answerBody(incoming, false));
         case "POST /v1/chat/completions":
-            return answer(await readBody(incoming), true);
+            return booked(answerBody(incoming, true));
     }
 }
 
