@@ -131,7 +131,7 @@ func (f *planFlags) subject(ctx context.Context) (s plan.Subject, name, digest s
 		var err error
 		name = f.tables[0]
 		s.Table, digest, err = readTable(ctx, name)
-		f.add("table", err)
+		f.addTable("table", name, err)
 		f.pilot(s.Table)
 	case len(f.populationSpecs) == 0:
 		f.addf("nothing to plan for, want a table of outcomes or --population")

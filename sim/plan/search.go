@@ -37,7 +37,7 @@ type Row struct {
 	// PerSecond is Gain over the seconds in units of those of no change, fixed
 	// groups of the budget; NaN without a clock.
 	PerSecond float64
-	Finite   Finite  // the objective's gain on finite batches
+	Finite    Finite // the objective's gain on finite batches
 
 	candidate candidate
 }
