@@ -459,7 +459,7 @@ func (r *fitted) drawings() ([]drawing, error) {
 }
 
 // hillFigure draws Hill's estimates with their 95 % intervals, the warning in
-// the title of the axis.
+// the figure's title.
 func (r *fitted) hillFigure() (plots.Figure, error) {
 	var line plots.Line
 	for _, h := range r.Hill {
@@ -467,7 +467,7 @@ func (r *fitted) hillFigure() (plots.Figure, error) {
 	}
 	return plots.Curves(plots.CurvesData{
 		Title: "Hill plot: " + hillWarning, X: "largest recorded u, their number k", LogX: true,
-		Panels: []plots.CurvesPanel{{Y: "Hill's estimate; u is bounded: no tail index", LogY: true, Lines: []plots.Line{line}, Reference: math.NaN()}},
+		Panels: []plots.CurvesPanel{{Y: "Hill's estimate of a shape", LogY: true, Lines: []plots.Line{line}, Reference: math.NaN()}},
 	})
 }
 

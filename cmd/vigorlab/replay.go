@@ -243,9 +243,13 @@ func fewRollouts(t *table.Table) []string {
 	if few == 0 {
 		return nil
 	}
+	noun := "prompts"
+	if len(severalRows(t)) > 0 {
+		noun = "rows"
+	}
 	return []string{fmt.Sprintf(
-		"%d of %d prompts of %s have fewer than %d recorded rollouts and all of them equal: drawing with replacement treats them as dead or solved for ever, and gains come out too large; replay --draw posterior errs too, to either side, and intervals over prompts cover neither",
-		few, len(t.Rows), t.Name, fewEnough)}
+		"%d of %d %s of %s have fewer than %d recorded rollouts and all of them equal: drawing with replacement treats them as dead or solved for ever, and gains come out too large; replay --draw posterior errs too, to either side, and intervals over prompts cover neither",
+		few, len(t.Rows), noun, t.Name, fewEnough)}
 }
 
 // severalRows warns where prompts stand in several rows.
