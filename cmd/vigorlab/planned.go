@@ -538,7 +538,7 @@ func (p *planned) drawings() ([]drawing, error) {
 		}
 		g.add("front-"+f.by, func() (plots.Figure, error) {
 			return plots.Curves(plots.CurvesData{
-				Title: "Front of gain against " + f.axis, X: f.axis, Stairs: true,
+				Title: "Front of gain against " + f.axis, X: f.axis, Stairs: true, Marks: true,
 				Styles: [2]string{"mean field", fmt.Sprintf("batches of %d", p.options.Batch)},
 				Panels: []plots.CurvesPanel{{Y: title, Lines: []plots.Line{line}, Reference: 1, Name: "no change"}},
 			})
