@@ -14,6 +14,8 @@ type CurvesData struct {
 	LogX   bool      // X <= 0 is then dropped
 	Styles [2]string // what a line's two curves are, where some line has both
 	Panels []CurvesPanel
+	Stairs bool // first curves keep the value of a point up to the next one
+	Marks  bool // second curves are marks with their intervals: between two points there is nothing
 	// Inks gives labels their colours and marks, numbers from 0, so that they keep them
 	// from figure to figure; a label that is not there has that of its place.
 	Inks map[string]int
@@ -51,8 +53,18 @@ func Curves(d CurvesData) (Figure, error) {
 			what: "curves", xTitle: d.X, yTitle: q.Y, kindNames: d.Styles[:],
 			inks: d.Inks, x: axis{log: d.LogX}, y: axis{log: q.LogY}, xRange: emptySpan(),
 		}
+		if d.Marks {
+			ch.kindNames = []string{closedForm: d.Styles[0], monteCarlo: d.Styles[1]}
+		}
 		for _, l := range q.Lines {
-			ch.families = append(ch.families, Family{Label: l.Label, ClosedForm: l.First, Truncated: l.Second})
+			family := Family{Label: l.Label, ClosedForm: l.First, Truncated: l.Second}
+			if n := len(l.First); d.Stairs && n > 0 {
+				family.ClosedForm = stairs(l.First, l.First[n-1].X)
+			}
+			if d.Marks {
+				family.Truncated, family.MonteCarlo = nil, l.Second
+			}
+			ch.families = append(ch.families, family)
 		}
 		if usable(q.Reference) && !(q.LogY && q.Reference <= 0) {
 			ch.include = []float64{q.Reference}

@@ -117,7 +117,7 @@ func (f *fitFlags) table(ctx context.Context, args []string) (*table.Table, stri
 		return nil, ""
 	}
 	t, digest, err := readTable(ctx, args[0])
-	f.add("TABLE", err)
+	f.addTable("TABLE", args[0], err)
 	return t, digest
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/output"
@@ -416,7 +417,7 @@ func (r *fitted) drawings() ([]drawing, error) {
 	var n int
 	for _, f := range r.drawn() {
 		var cdf, zero []plots.Point
-		for _, b := range f.Band {
+		for _, b := range belowAll(f.Band) {
 			n = b.N
 			cdf = append(cdf, plots.Point{X: float64(b.S), Y: b.Fitted.Estimate, Low: b.Fitted.Low, High: b.Fitted.High})
 		}
@@ -428,7 +429,7 @@ func (r *fitted) drawings() ([]drawing, error) {
 		groups.Lines = append(groups.Lines, plots.Line{Label: f.Family, First: zero})
 	}
 	var seen, alike []plots.Point
-	for _, b := range r.Fits[0].Band {
+	for _, b := range belowAll(r.Fits[0].Band) {
 		seen = append(seen, plots.At(float64(b.S), b.Observed))
 	}
 	for i, g := range fit.GroupSizes() {
@@ -444,12 +445,12 @@ func (r *fitted) drawings() ([]drawing, error) {
 	var g gallery
 	g.add("counts", func() (plots.Figure, error) {
 		return plots.Curves(plots.CurvesData{
-			Title: "Fitted laws beside the counts", X: fmt.Sprintf("successes s among %d rollouts", n), Styles: styles, Panels: []plots.CurvesPanel{counts},
+			Title: "Fitted laws beside the counts", X: fmt.Sprintf("successes s among %d rollouts", n), Styles: styles, Marks: true, Panels: []plots.CurvesPanel{counts},
 		})
 	})
 	g.add("zero-variance", func() (plots.Figure, error) {
 		return plots.Curves(plots.CurvesData{
-			Title: "Zero-variance groups", X: "group size G", LogX: true, Styles: styles, Panels: []plots.CurvesPanel{groups},
+			Title: "Zero-variance groups", X: "group size G", LogX: true, Styles: styles, Marks: true, Panels: []plots.CurvesPanel{groups},
 		})
 	})
 	if len(r.Hill) > 0 {
@@ -458,8 +459,13 @@ func (r *fitted) drawings() ([]drawing, error) {
 	return g.drawings, g.err
 }
 
+// belowAll leaves out that all prompts have at most n successes, as any law says.
+func belowAll(band []fit.BandPoint) []fit.BandPoint {
+	return slices.DeleteFunc(slices.Clone(band), func(b fit.BandPoint) bool { return b.S == b.N })
+}
+
 // hillFigure draws Hill's estimates with their 95 % intervals, the warning in
-// the title of the axis.
+// the figure's title.
 func (r *fitted) hillFigure() (plots.Figure, error) {
 	var line plots.Line
 	for _, h := range r.Hill {
@@ -467,7 +473,7 @@ func (r *fitted) hillFigure() (plots.Figure, error) {
 	}
 	return plots.Curves(plots.CurvesData{
 		Title: "Hill plot: " + hillWarning, X: "largest recorded u, their number k", LogX: true,
-		Panels: []plots.CurvesPanel{{Y: "Hill's estimate; u is bounded: no tail index", LogY: true, Lines: []plots.Line{line}, Reference: math.NaN()}},
+		Panels: []plots.CurvesPanel{{Y: "Hill's estimate of a shape", LogY: true, Lines: []plots.Line{line}, Reference: math.NaN()}},
 	})
 }
 

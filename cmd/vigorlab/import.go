@@ -256,7 +256,7 @@ func importRows(f output.Field) []importRow {
 // importText prints the report for a person.
 func importText(t *output.Text, reproduce, file string, r *logs.Report) {
 	t.Command(reproduce)
-	t.Heading(fmt.Sprintf("%s: %d prompts, %d groups, %d steps", file, r.Prompts, r.Groups, r.Steps))
+	t.Heading(fmt.Sprintf("%s: %d prompts, %d groups, %s", file, r.Prompts, r.Groups, stepsText(r.Steps)))
 	say := func(name, text string) { t.Note("  "+fmt.Sprintf("%-12s", name), text) }
 	say("from", fmt.Sprintf("%s, as its %s (%s)", r.From, r.Why, r.Basis))
 	say("groups", r.Grouping)
@@ -276,6 +276,14 @@ func importText(t *output.Text, reproduce, file string, r *logs.Report) {
 	for _, n := range r.Notes {
 		say("note", n)
 	}
+}
+
+// stepsText counts steps; a log of a single one may know of none.
+func stepsText(steps int) string {
+	if steps == 1 {
+		return "no steps to tell apart"
+	}
+	return fmt.Sprintf("%d steps", steps)
 }
 
 // sizesText lists group sizes, at most eight of them.

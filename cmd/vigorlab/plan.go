@@ -44,7 +44,7 @@ estimate of less relative variance. Seconds of a step are known, and a front by
 them is printed, where --round-latency or --rollout-seconds is given: a round of
 n rollouts takes S of --round-latency and ceil(n/C) times S of --rollout-seconds,
 or waits for its longest rollouts where lengths are known. The plan is the best
-a rollout, not the best a second: divide the front's gain by its seconds.
+a rollout, not the best a second: gain/second and the verdict say which that is.
 
 The past is scored where nine in ten prompts, 40 at least, have 10 rows or more.
 
@@ -131,7 +131,7 @@ func (f *planFlags) subject(ctx context.Context) (s plan.Subject, name, digest s
 		var err error
 		name = f.tables[0]
 		s.Table, digest, err = readTable(ctx, name)
-		f.add("table", err)
+		f.addTable("table", name, err)
 		f.pilot(s.Table)
 	case len(f.populationSpecs) == 0:
 		f.addf("nothing to plan for, want a table of outcomes or --population")

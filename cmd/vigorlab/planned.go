@@ -89,6 +89,14 @@ func (p *planned) document() output.Object {
 		over = append(over[:3], output.Field{Key: "reason", Value: "the default schedule does not fit the budget and its limits, or has no gain"})
 	}
 	best.Add("over_default", over)
+	if p.Fastest.Strategy != "" {
+		best.Add("per_second", output.Object{{Key: "fastest", Value: p.Fastest.Strategy}, {Key: "fastest_gain", Value: p.Fastest.PerSecond}, {Key: "gain", Value: gainInterval(p.PerSecond)}})
+	} else {
+		best.Add("per_second", output.Object{{Key: "fastest", Value: nil}, {Key: "fastest_gain", Value: nil}, {Key: "gain", Value: nil}, {Key: "reason", Value: p.noSeconds()}})
+	}
+	if p.Family.Asked() {
+		best.Add("beta", output.Object{{Key: "gof_p", Value: p.Family.P}, {Key: "gof_p_se", Value: p.Family.PError}, {Key: "spiked_p", Value: p.Family.SpikedP}})
+	}
 	if p.Other.Smooth != "" {
 		other := output.Object{{Key: "smooth", Value: p.Other.Smooth}, {Key: "gain", Value: output.Finite(p.Other.Gain)}}
 		if output.Finite(p.Other.Gain) == nil {
@@ -100,12 +108,21 @@ func (p *planned) document() output.Object {
 	o.Add("evaluated", p.Evaluated)
 	table := make([]output.Object, len(p.Table))
 	for i, row := range p.Table {
-		table[i] = rowObject(row)
+		table[i] = p.rowObject(row)
 	}
 	o.Add("table", table)
 	simulated := make([]output.Object, len(p.Simulated))
 	for i, s := range p.Simulated {
-		simulated[i] = output.Object{{Key: "strategy", Value: s.Strategy}, {Key: "gain", Value: finiteFigure(s.Finite)}}
+		simulated[i] = output.Object{
+			{Key: "strategy", Value: s.Strategy},
+			{Key: "gain", Value: finiteFigure(s.Finite)},
+			{Key: "rounds", Value: s.Rounds},
+			{Key: "seconds", Value: output.Finite(s.Seconds)},
+			{Key: "gain_per_second", Value: output.Finite(s.PerSecond)},
+		}
+		if output.Finite(s.PerSecond) == nil {
+			simulated[i].Add("reason", "seconds, gain_per_second: "+p.noSeconds())
+		}
 	}
 	o.Add("simulated", simulated)
 	front := []output.Object{}
@@ -117,9 +134,10 @@ func (p *planned) document() output.Object {
 				{Key: "rounds", Value: row.Rounds},
 				{Key: "seconds", Value: output.Finite(row.Seconds)},
 				{Key: "gain", Value: output.Finite(row.Gain)},
+				{Key: "gain_per_second", Value: output.Finite(row.PerSecond)},
 			})
-			if output.Finite(row.Seconds) == nil {
-				front[len(front)-1].Add("reason", "seconds: "+noClock)
+			if output.Finite(row.PerSecond) == nil {
+				front[len(front)-1].Add("reason", "seconds, gain_per_second: "+p.noSeconds())
 			}
 		}
 	}
@@ -135,7 +153,15 @@ func (p *planned) document() output.Object {
 	return o
 }
 
-func rowObject(row plan.Row) output.Object {
+// noSeconds says why there is no gain a second.
+func (p *planned) noSeconds() string {
+	if p.options.Clock == (plan.Clock{}) {
+		return noClock
+	}
+	return noGain
+}
+
+func (p *planned) rowObject(row plan.Row) output.Object {
 	o := output.Object{
 		{Key: "strategy", Value: row.Strategy},
 		{Key: "gain", Value: output.Finite(row.Gain)},
@@ -146,6 +172,7 @@ func rowObject(row plan.Row) output.Object {
 		{Key: "largest_group", Value: row.Largest},
 		{Key: "eta", Value: output.Finite(row.Eta)},
 		{Key: "seconds", Value: output.Finite(row.Seconds)},
+		{Key: "gain_per_second", Value: output.Finite(row.PerSecond)},
 		{Key: "gains_rollout", Value: gainNumbers(row.Gains.Rollout)},
 		{Key: "gains_prompt", Value: gainNumbers(row.Gains.Prompt)},
 	}
@@ -155,6 +182,9 @@ func rowObject(row plan.Row) output.Object {
 	}
 	if output.Finite(row.Seconds) == nil {
 		missing = append(missing, "seconds: "+noClock)
+	}
+	if output.Finite(row.PerSecond) == nil {
+		missing = append(missing, "gain_per_second: "+p.noSeconds())
 	}
 	if len(missing) > 0 {
 		o.Add("reason", strings.Join(missing, "; "))
@@ -180,7 +210,11 @@ func (p *planned) theorem() output.Object {
 func (p *planned) validation() output.Object {
 	v := p.Validation
 	if v == nil {
-		return output.Object{{Key: "times", Value: 0}, {Key: "reason", Value: "no recorded visits enough: 40 prompts of 10 visits at least"}}
+		reason := p.Unscored
+		if reason == "" {
+			reason = "no prompt has more than one recorded row"
+		}
+		return output.Object{{Key: "times", Value: 0}, {Key: "reason", Value: reason}}
 	}
 	o := output.Object{
 		{Key: "times", Value: v.Times},
@@ -249,6 +283,10 @@ func (p *planned) rows() []output.Row {
 	}
 	between(p.Best.Strategy, "best.gain", "", p.Gain)
 	between(p.Best.Strategy, "best.over_default", "", p.Over)
+	if p.Fastest.Strategy != "" {
+		between(p.Recommended, "best.gain_per_second", "", p.PerSecond)
+		exact(p.Fastest.Strategy, "fastest.gain_per_second", "", p.Fastest.PerSecond, noGain)
+	}
 	if p.Other.Smooth != "" {
 		exact(p.Best.Strategy, "best.other_law", "smooth="+p.Other.Smooth, p.Other.Gain, noGain)
 	}
@@ -257,6 +295,7 @@ func (p *planned) rows() []output.Row {
 		measured(row.Strategy, "table.finite_batch", row.Finite)
 		exact(row.Strategy, "table.eta", "", row.Eta, noGain)
 		exact(row.Strategy, "table.seconds", "", row.Seconds, noClock)
+		exact(row.Strategy, "table.gain_per_second", "", row.PerSecond, p.noSeconds())
 		for _, objective := range plan.Objectives() {
 			exact(row.Strategy, "table.gains_rollout."+objective, "", row.Gains.Rollout.Of(objective), noGain)
 			exact(row.Strategy, "table.gains_prompt."+objective, "", row.Gains.Prompt.Of(objective), noGain)
@@ -264,10 +303,16 @@ func (p *planned) rows() []output.Row {
 	}
 	for _, s := range p.Simulated {
 		measured(s.Strategy, "simulated.gain", s.Finite)
+		exact(s.Strategy, "simulated.rounds", "", float64(s.Rounds), "")
+		exact(s.Strategy, "simulated.seconds", "", s.Seconds, noClock)
+		exact(s.Strategy, "simulated.gain_per_second", "", s.PerSecond, p.noSeconds())
 	}
 	for _, f := range p.fronts() {
 		for _, row := range f.rows {
 			exact(row.Strategy, "front.gain", fmt.Sprintf("%s=%v", f.by, f.cost(row)), row.Gain, noGain)
+			if p.timed() {
+				exact(row.Strategy, "front.gain_per_second", fmt.Sprintf("%s=%v", f.by, f.cost(row)), row.PerSecond, noGain)
+			}
 		}
 	}
 	for _, s := range p.Sizes {
@@ -289,15 +334,22 @@ func (p *planned) text(t *output.Text) {
 	t.Note("objective     ", fmt.Sprintf("%s under %s-mean, over fixed groups that spend as much", o.Objective, o.Aggregate))
 	t.Heading("Plan")
 	t.Note("strategy      ", shortSpec(p.Recommended))
-	t.Note("gain          ", fmt.Sprintf("%s of %s", between(p.Gain), shortSpec(p.Best.Strategy)))
+	t.Note("gain          ", p.gainWords())
 	if p.Other.Smooth != "" {
 		t.Note("other law     ", fmt.Sprintf("%s by the %s fit, infinite batch", output.Number(output.Finite(p.Other.Gain)), p.Other.Smooth))
 	}
-	if output.Finite(p.Over.Estimate) != nil {
-		t.Note("over default  ", between(p.Over))
+	switch {
+	case output.Finite(p.Over.Estimate) == nil:
+	case p.unchanged():
+		t.Note("the default   ", fmt.Sprintf("%s loses: %s has %v times as much", shortSpec(p.options.Default()), shortSpec(p.Best.Strategy), p.Over))
+	default:
+		t.Note("over default  ", p.Over.String())
+	}
+	if output.Finite(p.PerSecond.Estimate) != nil {
+		t.Note("a second      ", fmt.Sprintf("%v of %s, the seconds taken as they are", p.PerSecond, shortSpec(p.Recommended)))
 	}
 	for _, line := range p.Verdict {
-		t.Note("verdict       ", line)
+		t.Note("verdict       ", p.shortened(line))
 	}
 	p.tableText(t)
 	p.frontText(t)
@@ -310,29 +362,89 @@ func (p *planned) text(t *output.Text) {
 		"It is no promise of training time. Rewards are in {-1, +1}.")
 }
 
-// between prints an interval after its estimate.
-func between(i plan.Interval) string {
-	x := output.Number(output.Finite(i.Estimate))
-	if output.Finite(i.Low) == nil {
-		return x
+// shortened returns a line of the verdict with the specs in it as the tables
+// print them.
+func (p *planned) shortened(line string) string {
+	for _, row := range p.Table {
+		line = strings.ReplaceAll(line, row.Strategy, shortSpec(row.Strategy))
 	}
-	return x + " " + output.Between(i.Low, i.High)
+	for _, s := range p.Simulated {
+		line = strings.ReplaceAll(line, s.Strategy, shortSpec(s.Strategy))
+	}
+	return line
+}
+
+// unchanged reports whether fixed groups are the best there is, though there is
+// something to gain from.
+func (p *planned) unchanged() bool { return p.Best.Strategy == p.options.NoChange() && p.Best.Gain > 0 }
+
+// gainWords says what the best strategy gains.
+func (p *planned) gainWords() string {
+	switch {
+	case output.Finite(p.Gain.Estimate) == nil:
+		return output.Absent
+	case p.unchanged():
+		return fmt.Sprintf("none: %s, which is no change, is the best of this budget", shortSpec(p.Best.Strategy))
+	}
+	return fmt.Sprintf("%v of %s", p.Gain, shortSpec(p.Best.Strategy))
+}
+
+// timed reports whether seconds are known.
+func (p *planned) timed() bool { return p.options.Clock != (plan.Clock{}) }
+
+// clocked appends what a step takes by the clock where that is known.
+func (p *planned) clocked(cells []string, seconds, perSecond float64) []string {
+	if !p.timed() {
+		return cells
+	}
+	return append(cells, output.Number(output.Finite(seconds)), output.Number(output.Finite(perSecond)))
 }
 
 func (p *planned) tableText(t *output.Text) {
 	t.Heading(fmt.Sprintf("Of %d schedules searched, the best and what to compare with", p.Evaluated))
-	g := output.Grid{Head: []string{"strategy", "gain", "this batch", "rounds", "largest", "prompts", "noise"}}
+	head := []string{"strategy", "gain", "this batch", "rounds", "largest", "prompts", "noise"}
+	if p.timed() {
+		head = append(head, "seconds", "gain/second")
+	}
+	g := output.Grid{Head: head}
 	for _, row := range p.Table {
 		gains := row.Gains.Under(p.options.Aggregate)
-		g.Add(shortSpec(row.Strategy), output.Number(output.Finite(row.Gain)), output.Measured(finiteFigure(row.Finite)),
+		cells := []string{
+			shortSpec(row.Strategy), output.Number(output.Finite(row.Gain)), output.Measured(finiteFigure(row.Finite)),
 			fmt.Sprint(row.Rounds), fmt.Sprint(row.Largest), fmt.Sprintf("%.4g", row.Prompts),
-			output.Number(output.Finite(1/gains.GradientVariance)))
+			output.Number(output.Finite(1 / gains.GradientVariance)),
+		}
+		g.Add(p.clocked(cells, row.Seconds, row.PerSecond)...)
 	}
 	t.Grid(g)
-	t.Note("", "prompts: trained on for each one of the batch. noise: relative variance of the gradient estimate a rollout, fixed groups = 1.")
-	for _, s := range p.Simulated {
-		t.Note("also simulated  ", fmt.Sprintf("%s: %s", shortSpec(s.Strategy), output.Measured(finiteFigure(s.Finite))))
+	t.Note("", fmt.Sprintf("gain: in the mean field, an infinite batch. this batch: simulated at %d prompts. The plan's own gain is the latter, "+
+		"where it is simulated, less what the bootstrap finds that the choice promises too much.", p.options.Batch))
+	if p.timed() {
+		t.Note("", "gain/second: the gain over the seconds of a step, those of no change = 1.")
 	}
+	t.Note("", "prompts: trained on for each one of the batch. noise: relative variance of the gradient estimate a rollout, fixed groups = 1.")
+	p.simulatedText(t)
+}
+
+// simulatedText prints the strategies without a mean field.
+func (p *planned) simulatedText(t *output.Text) {
+	if len(p.Simulated) == 0 {
+		return
+	}
+	t.Heading("Also simulated on the law, in no search and no interval")
+	head := []string{"strategy", "this batch", "rounds"}
+	if p.timed() {
+		head = append(head, "seconds", "gain/second")
+	}
+	g := output.Grid{Head: head}
+	for _, s := range p.Simulated {
+		rounds := fmt.Sprint(s.Rounds)
+		if s.Rounds > p.options.MaxRounds {
+			rounds += " > " + fmt.Sprint(p.options.MaxRounds)
+		}
+		g.Add(p.clocked([]string{shortSpec(s.Strategy), output.Measured(finiteFigure(s.Finite)), rounds}, s.Seconds, s.PerSecond)...)
+	}
+	t.Grid(g)
 }
 
 func (p *planned) frontText(t *output.Text) {
@@ -341,9 +453,17 @@ func (p *planned) frontText(t *output.Text) {
 			continue
 		}
 		t.Heading("Most gain for the " + f.axis)
-		g := output.Grid{Head: []string{"strategy", f.by, "gain"}}
+		head := []string{"strategy", f.by, "gain"}
+		if p.timed() {
+			head = append(head, "gain/second")
+		}
+		g := output.Grid{Head: head}
 		for _, row := range f.rows {
-			g.Add(shortSpec(row.Strategy), fmt.Sprintf("%.4g", f.cost(row)), output.Number(output.Finite(row.Gain)))
+			cells := []string{shortSpec(row.Strategy), fmt.Sprintf("%.4g", f.cost(row)), output.Number(output.Finite(row.Gain))}
+			if p.timed() {
+				cells = append(cells, output.Number(output.Finite(row.PerSecond)))
+			}
+			g.Add(cells...)
 		}
 		t.Grid(g)
 	}
@@ -360,6 +480,10 @@ func (p *planned) theoremText(t *output.Text) {
 func (p *planned) validationText(t *output.Text) {
 	v := p.Validation
 	if v == nil {
+		if p.Unscored != "" {
+			t.Heading("The recorded past is not scored")
+			t.Note("", p.Unscored)
+		}
 		return
 	}
 	t.Heading(fmt.Sprintf("The recorded past scored on the next 5 visits, mean over %d times", v.Times))
@@ -382,7 +506,7 @@ func (p *planned) pilotText(t *output.Text) {
 	t.Heading("How large a pilot: the interval to expect")
 	g := output.Grid{Head: []string{"prompts", "rollouts each", "gain"}}
 	for _, s := range p.Sizes {
-		g.Add(fmt.Sprint(s.Prompts), fmt.Sprint(s.Rollouts), between(s.Gain))
+		g.Add(fmt.Sprint(s.Prompts), fmt.Sprint(s.Rollouts), s.Gain.String())
 	}
 	t.Grid(g)
 }
@@ -414,7 +538,7 @@ func (p *planned) drawings() ([]drawing, error) {
 		}
 		g.add("front-"+f.by, func() (plots.Figure, error) {
 			return plots.Curves(plots.CurvesData{
-				Title: "Front of gain against " + f.axis, X: f.axis,
+				Title: "Front of gain against " + f.axis, X: f.axis, Stairs: true, Marks: true,
 				Styles: [2]string{"mean field", fmt.Sprintf("batches of %d", p.options.Batch)},
 				Panels: []plots.CurvesPanel{{Y: title, Lines: []plots.Line{line}, Reference: 1, Name: "no change"}},
 			})

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -182,8 +184,19 @@ func (f *replayFlags) table(ctx context.Context) (*table.Table, string) {
 		return nil, ""
 	}
 	t, digest, err := readTable(ctx, path)
-	f.add("--table", err)
+	f.addTable("--table", path, err)
 	return t, digest
+}
+
+// addTable records why the file at path is no table, with a hint where it may be
+// a trainer's logs.
+func (f *faults) addTable(subject, path string, err error) {
+	f.add(subject, err)
+	var missing *table.MissingError
+	info, fault := os.Stat(path)
+	if errors.As(err, &missing) || err != nil && fault == nil && info.IsDir() {
+		f.hint("vigorlab import " + quote(path) + " --out table.csv makes a table of a trainer's logs")
+	}
 }
 
 // readTable reads a table with the SHA-256 digest of its file.
@@ -230,9 +243,13 @@ func fewRollouts(t *table.Table) []string {
 	if few == 0 {
 		return nil
 	}
+	noun := "prompts"
+	if len(severalRows(t)) > 0 {
+		noun = "rows"
+	}
 	return []string{fmt.Sprintf(
-		"%d of %d prompts of %s have fewer than %d recorded rollouts and all of them equal: drawing with replacement treats them as dead or solved for ever, and gains come out too large; replay --draw posterior errs too, to either side, and intervals over prompts cover neither",
-		few, len(t.Rows), t.Name, fewEnough)}
+		"%d of %d %s of %s have fewer than %d recorded rollouts and all of them equal: drawing with replacement treats them as dead or solved for ever, and gains come out too large; replay --draw posterior errs too, to either side, and intervals over prompts cover neither",
+		few, len(t.Rows), noun, t.Name, fewEnough)}
 }
 
 // severalRows warns where prompts stand in several rows.

@@ -101,14 +101,14 @@ func (r *Result) rejected() string {
 			good = append(good, text)
 		}
 	}
-	test := fmt.Sprintf(" (Anderson-Darling on the counts, parametric bootstrap, each at %v %%)", 100*Level)
+	test := fmt.Sprintf(" (Anderson-Darling, parametric bootstrap, each at %v %%)", 100*Level)
 	switch {
 	case len(bad) == 0:
-		return "the counts reject no family: " + list(good) + test
+		return "the counts of all prompts reject no family: " + list(good) + test
 	case len(good) == 0:
-		return "the counts reject every family: " + list(bad) + test
+		return "the counts of all prompts reject every family: " + list(bad) + test
 	}
-	return "the counts reject " + list(bad) + " and not " + list(good) + test
+	return "the counts of all prompts reject " + list(bad) + " and not " + list(good) + test
 }
 
 // apart says which families the folded counts tell from each other.
@@ -146,15 +146,23 @@ func (f *Folded) assumption(replicates int) string {
 	if few := tooFew(replicates); few != "" {
 		return text + "it is not judged: " + few
 	}
-	if fit.P <= Level {
-		text += "it is rejected"
-	} else {
-		text += "it is not rejected"
+	smallest, largest := familyNamed(ParetoVariance).ranges[0].low, familyNamed(ParetoVariance).ranges[0].high
+	test := fmt.Sprintf("p = %.2g, Anderson-Darling, %v %%", fit.P, 100*Level)
+	view := "on the folded counts of the mixed prompts alone"
+	switch everywhere := shape.Low <= smallest && shape.High >= largest; {
+	case fit.P <= Level:
+		text += fmt.Sprintf("it is rejected %s (%s)", view, test)
+	case shape.AtEnd || everywhere:
+		text += fmt.Sprintf("whether it holds cannot be told %s (not rejected, %s, but with a shape that they do not place inside its range)", view, test)
+	default:
+		text += fmt.Sprintf("it is not rejected %s (%s)", view, test)
 	}
-	text += fmt.Sprintf(" (p = %.2g, Anderson-Darling on the folded counts, %v %%)", fit.P, 100*Level)
-	text += fmt.Sprintf("; its shape is %.3g [%.3g, %.3g]", shape.Estimate, shape.Low, shape.High)
-	if shape.AtEnd && shape.Estimate < 1 {
+	text += fmt.Sprintf("; its shape is %.3g [%.3g, %.3g] of [%g, %g]", shape.Estimate, shape.Low, shape.High, smallest, largest)
+	switch {
+	case shape.AtEnd && shape.Estimate < 1:
 		text += ", the smallest allowed: the counts ask for one below 0, a law that is no Pareto law"
+	case shape.AtEnd:
+		text += ", the largest allowed: the counts ask for more"
 	}
 	if shape.High < 1 {
 		text += ", and 1 lies outside the interval (95 %, profile likelihood)"

@@ -30,28 +30,30 @@ func TestVerdictByHand(t *testing.T) {
 		},
 		{
 			"rejected at the level", result(both, nil),
-			[]string{"the counts reject beta (p = 0.05) and not spiked-beta (p = 0.06) and truncated-pareto (p = 0.5)"},
+			[]string{"the counts of all prompts reject beta (p = 0.05) and not spiked-beta (p = 0.06) and truncated-pareto (p = 0.5)"},
 			nil,
 		},
-		{"none rejected", result(both[1:], nil), []string{"the counts reject no family: spiked-beta (p = 0.06)"}, nil},
-		{"all rejected", result(both[:1], nil), []string{"the counts reject every family: beta (p = 0.05)"}, nil},
+		{"none rejected", result(both[1:], nil), []string{"the counts of all prompts reject no family: spiked-beta (p = 0.06)"}, nil},
+		{"all rejected", result(both[:1], nil), []string{"the counts of all prompts reject every family: beta (p = 0.05)"}, nil},
 		{"nothing mixed", result(both, nil), []string{"no prompt is mixed"}, []string{"Theorem 2"}},
 		{
 			"a shape around 1", result(both, shape(1.2, 0.8, 1.6, false, 0.5)),
-			[]string{"cut off at 1 it is not rejected (p = 0.5,", "its shape is 1.2 [0.8, 1.6]"},
-			[]string{"1 lies outside", "no Pareto law"},
+			[]string{"cut off at 1 it is not rejected on the folded counts of the mixed prompts alone (p = 0.5,", "its shape is 1.2 [0.8, 1.6] of [1e-06, 20]"},
+			[]string{"1 lies outside", "no Pareto law", "cannot be told", "allowed"},
 		},
 		{
 			"a shape below 1", result(both, shape(0.6, 0.4, 0.9, false, 0.05)),
-			[]string{"it is rejected (p = 0.05,", "1 lies outside the interval"},
+			[]string{"it is rejected on the folded counts of the mixed prompts alone (p = 0.05,", "1 lies outside the interval"},
 			[]string{"no Pareto law"},
 		},
 		{
 			"a shape at its end", result(both, shape(1e-6, 1e-6, 1.1, true, 0.5)),
-			[]string{"the smallest allowed", "no Pareto law"},
-			[]string{"1 lies outside"},
+			[]string{"whether it holds cannot be told", "the smallest allowed", "no Pareto law"},
+			[]string{"1 lies outside", "it is"},
 		},
-		{"the largest shape", result(both, shape(20, 15, 20, true, 0.5)), []string{"its shape is 20 [15, 20]"}, []string{"the smallest allowed", "1 lies outside"}},
+		{"the largest shape", result(both, shape(20, 15, 20, true, 0.5)), []string{"cannot be told", "its shape is 20 [15, 20]", "the largest allowed"}, []string{"the smallest allowed", "1 lies outside"}},
+		{"any shape", result(both, shape(3, 1e-6, 20, false, 0.5)), []string{"cannot be told", "its shape is 3 [1e-06, 20] of [1e-06, 20]"}, []string{"allowed", "1 lies outside"}},
+		{"any shape, rejected", result(both, shape(3, 1e-6, 20, false, 0.01)), []string{"it is rejected"}, []string{"cannot be told"}},
 	} {
 		verdict := strings.Join(c.r.verdict(), "\n")
 		for _, want := range c.says {

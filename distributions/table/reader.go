@@ -73,6 +73,18 @@ func (c csvRows) read() ([]string, int, error) {
 	return record, line, nil
 }
 
+// A MissingError reports a column that a file lacks: it is another table, or the
+// log of a trainer and none.
+type MissingError struct {
+	Column      string
+	Want, Found []string // columns
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("line 1: column %s is missing, want the columns %s; found %.200s",
+		e.Column, strings.Join(e.Want, ", "), strconv.Quote(strings.Join(e.Found, ",")))
+}
+
 // newReader reads the header.
 func newReader(from rows, name string, required, optional []string) *reader {
 	in := &reader{rows: from, columns: map[string]int{}, faults: faults{name: name}}
@@ -103,8 +115,7 @@ func newReader(from rows, name string, required, optional []string) *reader {
 			in.faults.add(fmt.Errorf("line 1: a graded table, with the column %s and no %s: say what succeeds when it is imported, as in --success \"reward > 0\"", columnRewards, columnS))
 		} else if !in.has(h) {
 			in.broken = true
-			in.faults.add(fmt.Errorf("line 1: column %s is missing, want the columns %s; found %.200s",
-				h, strings.Join(required, ", "), strconv.Quote(strings.Join(header, ","))))
+			in.faults.add(&MissingError{h, required, header})
 		}
 	}
 	return in

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"vigorlab/distributions"
@@ -29,6 +31,44 @@ func TestClockByHand(t *testing.T) {
 	}
 	if got := (Clock{}).step(rounds, nil); !math.IsNaN(got) {
 		t.Errorf("no clock: %v seconds, want NaN", got)
+	}
+}
+
+// TestPerSecondByHand: 256 prompts of 8 rollouts are 4 turns of 512 and one round
+// for no change; a schedule's gain is divided by its seconds in units of these.
+// Strategies that are simulated count their rounds and seconds as they ask.
+func TestPerSecondByHand(t *testing.T) {
+	o := quick()
+	o.Clock = Clock{20, 60, 512}
+	o.Replicates = 4
+	law := must(distributions.NewBeta(0.3, 0.7))
+	f := newField(law, nil, searchNodes, false)
+	const still = 20 + 4*60
+	equal := must(f.row(candidate{group: 8, budget: 8}, o))
+	if equal.Seconds != still || equal.PerSecond != 1 {
+		t.Errorf("no change: %v s, %v a second, want %v and 1", equal.Seconds, equal.PerSecond, still)
+	}
+	// 256 prompts of 4 rollouts, then 64 of 16: 2 turns each
+	two := must(f.row(candidate{plan: planOf(t, "vigor:m0=4,rounds=2,alpha=1/4,gamma=4"), budget: 8}, o))
+	if want := two.Gain * still / (2 * (20 + 2*60)); two.Seconds != 280 || !(math.Abs(two.PerSecond-want) < 1e-12) {
+		t.Errorf("two rounds: %v s, %v a second, want 280 and %v", two.Seconds, two.PerSecond, want)
+	}
+	if row, ok := fastest([]Row{equal, two}); !ok || row.Strategy != two.Strategy {
+		t.Errorf("the fastest is %q, want %q", row.Strategy, two.Strategy)
+	}
+	others := must(simulate(t.Context(), law, nil, []Row{equal, two}, o))
+	halving := slices.IndexFunc(others, func(s Simulated) bool { return strings.HasPrefix(s.Strategy, "sequential-halving") })
+	if halving < 0 {
+		t.Fatalf("no sequential halving among %v", others)
+	}
+	s := others[halving]
+	// log2 256 rounds of 2048/8 rollouts, at most one turn each
+	if want := s.Gain * still / (8 * 80); s.Rounds != 8 || s.Seconds != 8*80 || !(math.Abs(s.PerSecond-want) < 1e-12) {
+		t.Errorf("%s: %d rounds, %v s, %v a second, want 8, 640 and %v", s.Strategy, s.Rounds, s.Seconds, s.PerSecond, want)
+	}
+	o.Clock = Clock{}
+	if row, ok := fastest([]Row{must(newField(law, nil, searchNodes, false).row(two.candidate, o))}); ok {
+		t.Errorf("without a clock %q is the fastest, want none", row.Strategy)
 	}
 }
 

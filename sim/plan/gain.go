@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"strings"
 
 	"vigorlab/sim"
 	"vigorlab/theory"
@@ -54,6 +55,11 @@ func words(objective string) string {
 		Signal: "signal a rollout", Progress: "progress a rollout",
 		Effective: "weight in mixed groups", GradientVariance: "gradient precision a rollout",
 	}[objective]
+}
+
+// wordsPerSecond names an objective by the clock in a sentence.
+func wordsPerSecond(objective string) string {
+	return strings.TrimSuffix(words(objective), " a rollout") + " a second"
 }
 
 // over returns the ratios of g to other.

@@ -240,8 +240,52 @@ func (r *Result) say(o Options) {
 	if x := r.Other.Gain; r.Best.candidate.group == 0 && (x < r.Gain.Low || x > r.Gain.High) {
 		add("by the %s law, which fits the same pilot, it is %.3g times: the choice of the law weighs more than the interval says, and only more rollouts a prompt settle it", r.Other.Smooth, x)
 	}
+	r.sayFamily(o, add)
+	r.sayClock(o, add)
 	r.sayNoise(o, add)
 	r.sayOthers(o, add)
+}
+
+// sayClock says which schedule is the best by the clock, and whether the
+// recommended one is worth it by that. The seconds are taken as they are: only
+// the gain has an interval.
+func (r *Result) sayClock(o Options, add func(string, ...any)) {
+	if r.Fastest.Strategy == "" {
+		return
+	}
+	fixed, what := o.NoChange(), wordsPerSecond(o.Objective)
+	r.PerSecond = r.recommendedPerSecond()
+	if r.Fastest.candidate.group != 0 {
+		add("by the clock no schedule of this budget has more %s than %s", what, fixed)
+	} else {
+		add("by the clock %s is best: %.3g times the %s of %s (mean field), %.3g times a rollout in %.3g times the seconds",
+			r.Fastest.Strategy, r.Fastest.PerSecond, what, fixed, r.Fastest.Gain, r.Fastest.Gain/r.Fastest.PerSecond)
+	}
+	i := r.PerSecond
+	switch {
+	case r.DoNotBother:
+	case i.Low > 1 || math.IsNaN(i.Low) && i.Estimate > 1:
+		add("the recommended schedule is worth it by the clock too: %s times the %s", i, what)
+	case i.High < 1 || math.IsNaN(i.High) && !(i.Estimate > 1):
+		add("the recommended schedule is not worth it by the clock: %s times the %s, less than %s has", i, what, fixed)
+	default:
+		add("by the clock the recommended schedule is within noise of %s: %s times the %s", fixed, i, what)
+	}
+}
+
+// recommendedPerSecond returns the gain a second of what is recommended, with
+// the interval of its gain where that is known.
+func (r *Result) recommendedPerSecond() Interval {
+	i := slices.IndexFunc(r.Table, func(x Row) bool { return x.Strategy == r.Recommended })
+	if i < 0 {
+		return none()
+	}
+	row := r.Table[i]
+	if row.candidate != r.Best.candidate {
+		return Interval{row.PerSecond, math.NaN(), math.NaN()}
+	}
+	scale := row.PerSecond / row.Gain
+	return Interval{r.Gain.Estimate * scale, r.Gain.Low * scale, r.Gain.High * scale}
 }
 
 // few says why the pilot has too few prompts for its interval; "" where it has
@@ -286,8 +330,8 @@ func (r *Result) sayOthers(o Options, add func(string, ...any)) {
 			row.Strategy, row.Gain, words(o.Objective), row.Prompts, row.Gains.Under(o.Aggregate).GradientVariance)
 	}
 	for _, s := range r.Simulated {
-		if s.Gain-2*s.SE > max(1, r.Best.Gain) {
-			add("%s, simulated on the law as it stands, has %.3g +- %.2g times the %s", s.Strategy, s.Gain, s.SE, words(o.Objective))
+		if s.Rounds <= o.MaxRounds && s.Gain-2*s.SE > max(1, r.Best.Gain) {
+			add("%s, simulated on the law as it stands at batches of %d, has %s times the %s, in %s", s.Strategy, o.Batch, s.Finite, words(o.Objective), s.cost(o))
 		}
 	}
 }

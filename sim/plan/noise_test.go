@@ -31,7 +31,7 @@ func TestGradientNoiseOfBatches(t *testing.T) {
 	for _, aggregate := range []string{sim.AggregateRollout, sim.AggregatePrompt} {
 		o := DefaultOptions()
 		o.Batch, o.Aggregate = 1024, aggregate
-		b, err := newBatches(law, schedules, o)
+		b, err := newBatches(law, nil, schedules, o)
 		if err != nil {
 			t.Fatal(err)
 		}

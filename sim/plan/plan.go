@@ -109,6 +109,7 @@ type Subject struct {
 type Result struct {
 	Law       distributions.Law // known or fitted
 	Pilot     *fit.Counts       // nil where the law is known
+	Family    FamilyCheck       // of the Beta law behind Pilot
 	Band      *Band             // Law beside Pilot; nil where that is nil or has more than 64 rollouts a prompt
 	Evaluated int               // schedules that the search looked at
 
@@ -116,6 +117,8 @@ type Result struct {
 	Gain        Interval
 	Other       OtherLaw
 	Over        Interval // Best over the default schedule; NaN where there is none
+	Fastest     Row      // of most gain a second, by the mean field; zero without a clock
+	PerSecond   Interval // gain a second of Recommended; NaN without a clock
 	Recommended string   // the spec to use: Best's, or the default's or the fixed group's where Best is within noise of it
 	DoNotBother bool     // Recommended is the fixed group
 	Verdict     []string
@@ -125,7 +128,8 @@ type Result struct {
 	Simulated []Simulated
 	Theory    *theory.Prediction // Theorem 2 and its caps for Best; nil where Best is a fixed group
 
-	Validation *Validation // nil without visits
+	Validation *Validation // nil without visits enough
+	Unscored   string      // why there is none though prompts have several rows, "" otherwise
 	Sizes      []PilotSize // nil without a bootstrap
 	Warnings   []string
 }
@@ -141,6 +145,16 @@ type OtherLaw struct {
 // there is none.
 type Interval struct{ Estimate, Low, High float64 }
 
+// String prints the interval after its estimate, to two significant digits of
+// its width; the estimate alone where there is none.
+func (i Interval) String() string {
+	if !(i.High > i.Low) {
+		return fmt.Sprintf("%.4g", i.Estimate)
+	}
+	d := decimals(i.High - i.Low)
+	return fmt.Sprintf("%.*f [%.*f, %.*f]", d, i.Estimate, d, i.Low, d, i.High)
+}
+
 // withoutEnds returns the estimate alone.
 func (i Interval) withoutEnds() Interval { return Interval{i.Estimate, math.NaN(), math.NaN()} }
 
@@ -152,7 +166,7 @@ func Run(ctx context.Context, s Subject, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Result{Law: s.Law, Gain: none(), Over: none(), Other: OtherLaw{Gain: math.NaN()}}
+	r := &Result{Law: s.Law, Gain: none(), Over: none(), PerSecond: none(), Other: OtherLaw{Gain: math.NaN()}}
 	if err := r.fit(s, o); err != nil {
 		return nil, err
 	}
@@ -168,12 +182,16 @@ func Run(ctx context.Context, s Subject, o Options) (*Result, error) {
 	if r.Table, err = search.table(o); err != nil {
 		return nil, err
 	}
-	if r.Simulated, err = simulate(ctx, r.Law, r.Table, o); err != nil {
+	if r.Simulated, err = simulate(ctx, r.Law, lengths, r.Table, o); err != nil {
 		return nil, err
 	}
 	r.Best = best(r.Table)
+	r.Fastest, _ = fastest(r.Table)
 	r.Front = newFront(r.Table, search.schedules, o)
 	if err := r.askOther(o); err != nil {
+		return nil, err
+	}
+	if err := r.checkFamily(ctx, o); err != nil {
 		return nil, err
 	}
 	if err := r.judge(ctx, o); err != nil {
@@ -189,6 +207,7 @@ func Run(ctx context.Context, s Subject, o Options) (*Result, error) {
 		}
 	}
 	if s.Table != nil {
+		r.Unscored = unscored(s.Table.ByPrompt())
 		r.Validation, err = validate(s.Table, choiceOf(r.Table, o), o)
 	}
 	return r, err

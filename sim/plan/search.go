@@ -34,7 +34,10 @@ type Row struct {
 	Gains    Both
 	Gain     float64 // the objective's
 	Seconds  float64 // of a step's generation; NaN without a clock
-	Finite   Finite  // the objective's gain on finite batches
+	// PerSecond is Gain over the seconds in units of those of no change, fixed
+	// groups of the budget; NaN without a clock.
+	PerSecond float64
+	Finite    Finite // the objective's gain on finite batches
 
 	candidate candidate
 }
@@ -47,6 +50,7 @@ type field struct {
 	nodes   int
 	noise   bool // whether the gradient's noise is asked for: a mean field or more a cut
 	fixed   map[float64]fixedField
+	seconds float64 // of no change; 0 where not asked for yet
 }
 
 // A fixedField is the mean field of fixed groups with their merits.
@@ -56,7 +60,7 @@ type fixedField struct {
 }
 
 func newField(law distributions.Law, lengths *distributions.LengthLaw, nodes int, noise bool) *field {
-	return &field{&lawOnce{law, map[int][]distributions.Node{}}, lengths, nodes, noise, map[float64]fixedField{}}
+	return &field{&lawOnce{law, map[int][]distributions.Node{}}, lengths, nodes, noise, map[float64]fixedField{}, 0}
 }
 
 // A lawOnce remembers its quadrature, for which every mean field asks anew. Its
@@ -115,7 +119,7 @@ func (f *field) scheduled(v schedule.Vigor) (*theory.MeanField, Both, error) {
 func (f *field) row(c candidate, o Options) (Row, error) {
 	row := Row{
 		Strategy: c.spec(), Rounds: c.rounds(), Rollouts: float64(o.Group), Prompts: 1,
-		Seconds: math.NaN(), Finite: Finite{math.NaN(), math.NaN()}, candidate: c,
+		Seconds: math.NaN(), PerSecond: math.NaN(), Finite: Finite{math.NaN(), math.NaN()}, candidate: c,
 	}
 	var m *theory.MeanField
 	var own Both
@@ -143,8 +147,25 @@ func (f *field) row(c candidate, o Options) (Row, error) {
 	row.Gain = row.Gains.Under(o.Aggregate).Of(o.Objective)
 	if o.Clock.on() {
 		row.Seconds = o.Clock.step(roundsOf(c, m, o.Batch), f.lengths)
+		still, err := f.noChangeSeconds(o)
+		if err != nil {
+			return Row{}, err
+		}
+		row.PerSecond = row.Gain * still / row.Seconds
 	}
 	return row, nil
+}
+
+// noChangeSeconds returns the seconds of a step of fixed groups of the budget.
+func (f *field) noChangeSeconds(o Options) (float64, error) {
+	if f.seconds == 0 {
+		m, err := f.fixedGroups(float64(o.Group))
+		if err != nil {
+			return 0, err
+		}
+		f.seconds = o.Clock.step(roundsOf(candidate{group: o.Group, budget: o.Group}, m.MeanField, o.Batch), f.lengths)
+	}
+	return f.seconds, nil
 }
 
 // A search is all schedules of the budget on one law, best first.
@@ -195,8 +216,8 @@ func (s *search) table(o Options) ([]Row, error) {
 }
 
 // finalists returns the best schedules, the best of every number of rounds, the
-// default schedule, fixed groups at the budget, and the best of those on more
-// or fewer prompts.
+// best by the clock where there is one, the default schedule, fixed groups at the
+// budget, and the best of those on more or fewer prompts.
 func (s *search) finalists(o Options) []candidate {
 	chosen := []candidate{{group: o.Group, budget: o.Group}}
 	add := func(c candidate) {
@@ -213,6 +234,9 @@ func (s *search) finalists(o Options) []candidate {
 			add(row.candidate)
 		}
 		seen[row.Rounds] = true
+	}
+	if row, ok := fastest(s.schedules); ok {
+		add(row.candidate)
 	}
 	for _, g := range otherGroups(o) {
 		add(candidate{group: g, budget: o.Group})
@@ -250,6 +274,21 @@ func best(rows []Row) Row {
 		i = slices.IndexFunc(rows, func(r Row) bool { return r.candidate.group == r.candidate.budget })
 	}
 	return rows[i]
+}
+
+// fastest returns the row of most gain a second that trains on the whole batch,
+// the first of equal ones; false where none has any, as without a clock.
+func fastest(rows []Row) (Row, bool) {
+	at := -1
+	for i, r := range rows {
+		if r.candidate.whole() && r.PerSecond > 0 && (at < 0 || r.PerSecond > rows[at].PerSecond) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return Row{}, false
+	}
+	return rows[at], true
 }
 
 // parallel runs jobs 0 to n-1 on workers, each with work of its own.

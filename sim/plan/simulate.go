@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"vigorlab/distributions"
 	"vigorlab/sim"
+	"vigorlab/sim/rollout"
 	"vigorlab/sim/source"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/stream"
@@ -17,17 +19,47 @@ import (
 // jackknife over batches). Both are NaN where nothing was simulated.
 type Finite struct{ Gain, SE float64 }
 
+// String prints the gain and its error to two significant digits of the error.
+func (f Finite) String() string {
+	d := decimals(f.SE)
+	return fmt.Sprintf("%.*f ± %.*f", d, f.Gain, d, f.SE)
+}
+
+// decimals returns how many show two significant digits of an error, at most 9.
+func decimals(se float64) int {
+	if !(se > 0) {
+		return 3
+	}
+	return min(max(0, 1-int(math.Floor(math.Log10(se)))), 9)
+}
+
 // A Simulated is a strategy without an exact mean field. It is simulated alone:
 // its gain is no promise of the fit's noise either.
 type Simulated struct {
 	Strategy string
 	Finite
+	Rounds int // sequential rounds of a step, the most of any batch
+	// Seconds is the mean over batches, and PerSecond the gain over it in units of
+	// that of fixed groups of the budget; NaN without a clock.
+	Seconds, PerSecond float64
+}
+
+// cost says what a step takes.
+func (s Simulated) cost(o Options) string {
+	text := fmt.Sprintf("%d rounds", s.Rounds)
+	if s.Rounds == 1 {
+		text = "1 round"
+	}
+	if o.Clock.on() {
+		text += fmt.Sprintf(" and %.4g s: %.3g times a second", s.Seconds, s.PerSecond)
+	}
+	return text
 }
 
 // simulate measures the rows' schedules on finite batches, and other
 // strategies of the same budget that look at one step alone, need no truth and
 // train on all that they generate.
-func simulate(ctx context.Context, law distributions.Law, rows []Row, o Options) ([]Simulated, error) {
+func simulate(ctx context.Context, law distributions.Law, lengths *distributions.LengthLaw, rows []Row, o Options) ([]Simulated, error) {
 	others := otherStrategies(o)
 	var specs []string
 	var at []*Finite
@@ -46,7 +78,7 @@ func simulate(ctx context.Context, law distributions.Law, rows []Row, o Options)
 	batches := make([][]pair, o.Replicates) // by strategy
 	key := o.streams("batches")
 	err := parallel(ctx, o.Workers, o.Replicates, func() (func(int) error, error) {
-		w, err := newBatches(law, specs, o)
+		w, err := newBatches(law, lengths, specs, o)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +94,23 @@ func simulate(ctx context.Context, law distributions.Law, rows []Row, o Options)
 	for j, f := range at {
 		*f = jackknife(batches, j, o.Objective)
 	}
+	still := math.NaN()
+	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Strategy == o.NoChange() }); i >= 0 {
+		still = rows[i].Seconds
+	}
+	for i := range others {
+		others[i].setCost(batches, len(specs)-len(others)+i, still)
+	}
 	return others, nil
+}
+
+// setCost sets what steps of strategy j took, no change taking still seconds.
+func (s *Simulated) setCost(batches [][]pair, j int, still float64) {
+	for _, b := range batches {
+		s.Rounds = max(s.Rounds, b[j].rounds)
+		s.Seconds += b[j].seconds / float64(len(batches))
+	}
+	s.PerSecond = s.Gain * still / s.Seconds
 }
 
 // otherStrategies returns the other strategies that can be simulated beside
@@ -92,21 +140,44 @@ type sums struct {
 	estimate, estimateSquared float64 // of the batches' gradient estimates
 }
 
-// A pair is a strategy's batch with that of the fixed groups.
-type pair struct{ own, fixed sums }
+// A pair is a strategy's batch with that of the fixed groups, and what its own
+// took.
+type pair struct {
+	own, fixed sums
+	rounds     int
+	seconds    float64 // NaN without a clock
+}
+
+// A timed source remembers what is asked of it, round by round.
+type timed struct {
+	*source.Synthetic
+	rounds []round
+}
+
+// Draw is that of the source.
+func (t *timed) Draw(ctx context.Context, ask []rollout.Request, first, s, tokens []int) error {
+	p, asked := t.Truth(), round{nodes: make([]distributions.Node, len(ask))}
+	for i, q := range ask {
+		asked.rollouts += float64(q.N)
+		asked.nodes[i] = distributions.Node{P: p[q.X], W: float64(q.N)}
+	}
+	t.rounds = append(t.rounds, asked)
+	return t.Synthetic.Draw(ctx, ask, first, s, tokens)
+}
 
 // batches runs strategies, each followed by the fixed groups that spend as
 // much, on the same prompts.
 type batches struct {
 	o        Options
-	source   *source.Synthetic
+	source   timed
+	lengths  *distributions.LengthLaw // nil where unknown
 	spenders []*sim.Spender
 }
 
-func newBatches(law distributions.Law, specs []string, o Options) (*batches, error) {
-	b := &batches{o: o}
+func newBatches(law distributions.Law, lengths *distributions.LengthLaw, specs []string, o Options) (*batches, error) {
+	b := &batches{o: o, lengths: lengths}
 	var err error
-	if b.source, err = source.NewSynthetic(law, nil, o.Batch); err != nil {
+	if b.source.Synthetic, err = source.NewSynthetic(law, nil, o.Batch); err != nil {
 		return nil, err
 	}
 	for _, text := range specs {
@@ -134,11 +205,12 @@ func (b *batches) run(ctx context.Context, key stream.Key) ([]pair, error) {
 	all := make([]pair, len(b.spenders)/2)
 	for i, s := range b.spenders {
 		s.Begin(key, nil)
-		if err := s.Step(ctx, b.source, b.o.Batch, b.source.Truth(), key); err != nil {
+		b.source.rounds = b.source.rounds[:0]
+		if err := s.Step(ctx, &b.source, b.o.Batch, b.source.Truth(), key); err != nil {
 			return nil, err
 		}
 		if i%2 == 0 {
-			all[i/2].own = b.sum(s)
+			all[i/2] = pair{own: b.sum(s), rounds: len(b.source.rounds), seconds: b.o.Clock.step(b.source.rounds, b.lengths)}
 		} else {
 			all[i/2].fixed = b.sum(s)
 		}

@@ -25,7 +25,7 @@ func TestBatchesMeetTheField(t *testing.T) {
 			for _, spec := range []string{"vigor", "vigor:m0=4,rounds=2,alpha=1/4,gamma=4", "vigor:m0=3,rounds=3,alpha=2/9,gamma=4"} {
 				rows = append(rows, must(f.row(candidate{plan: planOf(t, spec), budget: o.Group}, o)))
 			}
-			must(simulate(context.Background(), law, rows, o))
+			must(simulate(context.Background(), law, nil, rows, o))
 			for _, row := range rows {
 				got := row.Finite
 				if tol := 5.2*got.SE + 0.005*row.Gain; !(got.SE < 0.01 && math.Abs(got.Gain-row.Gain) <= tol) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 
 	"vigorlab/distributions"
@@ -87,6 +88,23 @@ func timesOf(visits [][]table.Row) []int {
 
 // terms are a prompt's parts of a gain E[u]/(E[w] E[u/w]).
 type terms struct{ u, w, uOverW float64 }
+
+// unscored says why visits are too few to score the past on, "" where they are
+// enough or no prompt has two.
+func unscored(visits [][]table.Row) string {
+	enough, most := 0, 0
+	for _, rows := range visits {
+		most = max(most, len(rows))
+		if len(rows) >= 2*ahead {
+			enough++
+		}
+	}
+	if most < 2 || len(timesOf(visits)) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d prompts have %d rows or more, want %d at least and nine in ten: a past of %d visits, and the next %d to score it on",
+		enough, len(visits), 2*ahead, 2*parts, ahead, ahead)
+}
 
 // hindsight lets a prompt's next visits choose their own weights.
 func hindsight(_, next []table.Row) terms {

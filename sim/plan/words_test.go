@@ -22,6 +22,11 @@ func TestSayByHand(t *testing.T) {
 	standard := row(candidate{plan: schedule.Default(), budget: 8}, 1.4, 1.5)
 	best, equal := row(candidate{plan: other, budget: 8}, 1.5, 0.5), row(candidate{group: 8, budget: 8}, 1, 1)
 	wide := row(candidate{group: 64, budget: 8}, 2, 0.25)
+	timedRow := func(r Row, perSecond float64) Row {
+		r.PerSecond = perSecond
+		return r
+	}
+	large := must(fit.NewCounts([]fit.Cell{{N: 8, S: 3, Prompts: 40}}))
 	ahead, near := Interval{1.5, 1.2, 1.8}, Interval{1.1, 0.9, 1.2}
 	for _, c := range []struct {
 		name         string
@@ -35,8 +40,15 @@ func TestSayByHand(t *testing.T) {
 		{"fixed groups best", Result{Best: equal, Gain: Interval{1, 1, 1}, Over: none()}, equal.Strategy, []string{"do not bother: no schedule"}, []string{"precision", "at random"}},
 		{"a default that is less noisy", Result{Best: standard, Gain: ahead, Over: Interval{1.1, 1.05, 1.2}}, standard.Strategy, []string{"worth it"}, []string{"noisier", "at random", "without any selection", "simulated"}},
 		{"fewer prompts are more", Result{Table: []Row{wide, best}, Best: best, Gain: ahead, Over: ahead}, best.Strategy, []string{"has 2 times the progress a rollout without any selection", "0.25 of the precision"}, nil},
-		{"another strategy", Result{Best: best, Gain: ahead, Over: ahead, Simulated: []Simulated{{"gvm", Finite{1.9, 0.1}}}}, best.Strategy, []string{"gvm, simulated on the law as it stands, has 1.9 +- 0.1 times"}, nil},
-		{"another within noise", Result{Best: best, Gain: ahead, Over: ahead, Simulated: []Simulated{{"gvm", Finite{1.9, 0.3}}}}, best.Strategy, nil, []string{"gvm"}},
+		{"another strategy", Result{Best: best, Gain: ahead, Over: ahead, Simulated: []Simulated{{Strategy: "gvm", Finite: Finite{1.9, 0.1}, Rounds: 3}}}, best.Strategy, []string{"gvm, simulated on the law as it stands at batches of 256, has 1.90 ± 0.10 times the progress a rollout, in 3 rounds"}, []string{"a second"}},
+		{"another of too many rounds", Result{Best: best, Gain: ahead, Over: ahead, Simulated: []Simulated{{Strategy: "gvm", Finite: Finite{1.9, 0.1}, Rounds: o.MaxRounds + 1}}}, best.Strategy, nil, []string{"gvm"}},
+		{"another within noise", Result{Best: best, Gain: ahead, Over: ahead, Simulated: []Simulated{{Strategy: "gvm", Finite: Finite{1.9, 0.3}}}}, best.Strategy, nil, []string{"gvm"}},
+		{"the clock agrees", Result{Best: timedRow(best, 1.2), Fastest: timedRow(best, 1.2), Gain: ahead, Over: ahead}, best.Strategy, []string{"by the clock " + best.Strategy + " is best: 1.2 times the progress a second of fixed:g=8 (mean field), 1.5 times a rollout in 1.25 times the seconds", "within noise of fixed:g=8: 1.20 [0.96, 1.44] times the progress a second"}, nil},
+		{"the clock is sure", Result{Best: timedRow(best, 1.4), Fastest: timedRow(standard, 1.45), Gain: ahead, Over: ahead}, best.Strategy, []string{"by the clock " + standard.Strategy + " is best: 1.45 times", "worth it by the clock too: 1.40 [1.12, 1.68]"}, nil},
+		{"the clock is against it", Result{Best: timedRow(best, 0.75), Fastest: timedRow(equal, 1), Gain: ahead, Over: ahead}, best.Strategy, []string{"by the clock no schedule of this budget has more progress a second than fixed:g=8", "not worth it by the clock: 0.75 [0.60, 0.90] times the progress a second, less than fixed:g=8 has"}, nil},
+		{"the pilot rejects Beta", Result{Best: best, Gain: ahead, Over: ahead, Pilot: large, Family: FamilyCheck{0.005, 0.005, 0.4}}, best.Strategy, []string{"rejects the Beta law that this plan stands on (Anderson-Darling, p = 0.005)", "--smooth npmle"}, []string{"spikes"}},
+		{"the pilot tells spikes", Result{Best: best, Gain: ahead, Over: ahead, Pilot: large, Family: FamilyCheck{0.06, 0.01, 0.02}}, best.Strategy, []string{"from Beta with spikes of dead and solved prompts (likelihood ratio, p = 0.02)", "--smooth npmle"}, []string{"rejects"}},
+		{"the pilot says nothing of Beta", Result{Best: best, Gain: ahead, Over: ahead, Pilot: large, Family: FamilyCheck{0.06, 0.01, 0.2}}, best.Strategy, nil, []string{"Beta"}},
 		{"the other law disagrees", Result{Best: best, Gain: ahead, Over: ahead, Other: OtherLaw{"npmle", 1.1}}, best.Strategy, []string{"by the npmle law"}, nil},
 		{"the other law agrees", Result{Best: best, Gain: ahead, Over: ahead, Other: OtherLaw{"npmle", 1.3}}, best.Strategy, nil, []string{"by the npmle law"}},
 	} {
@@ -177,6 +189,9 @@ func TestScheduleScoreByHand(t *testing.T) {
 	if *got != (ScheduleScore{promised[best], kept[best]}) {
 		t.Errorf("%+v, want %v and %v", got, promised[best], kept[best])
 	}
+	if got := unscored([][]table.Row{{{N: 8}}, {{N: 8}}}); got != "" {
+		t.Errorf("a row a prompt: %q, want nothing said of a past", got)
+	}
 	for gone, want := range map[int]int{10: 1, 11: 0} {
 		short := append([][]table.Row{}, visits...)
 		for i := range gone {
@@ -184,6 +199,9 @@ func TestScheduleScoreByHand(t *testing.T) {
 		}
 		if times := timesOf(short); len(times) != want {
 			t.Errorf("%d of 100 prompts without next visits: times %v, want %d", gone, times, want)
+		}
+		if got := unscored(short); (got == "") != (want > 0) || want == 0 && !strings.Contains(got, "89 of 100 prompts have 10 rows or more, want 40 at least and nine in ten") {
+			t.Errorf("%d of 100 prompts without next visits: %q", gone, got)
 		}
 	}
 }
