@@ -455,6 +455,22 @@ func TestNumbersReachPlan(t *testing.T) {
 	}
 }
 
+// TestStairsAndMarks: first curves keep a value up to the next point, and second
+// ones are dots with their intervals.
+func TestStairsAndMarks(t *testing.T) {
+	marks := []Point{{X: 2, Y: 1.4, Low: 1.2, High: 1.6}}
+	line := Line{Label: "front", First: []Point{At(1, 1), At(2, 1.5), At(4, 2)}, Second: marks}
+	d := CurvesData{X: "cost", Styles: [2]string{"field", "batches"}, Stairs: true, Marks: true, Panels: []CurvesPanel{{Y: "gain", Lines: []Line{line}, Reference: 1, Name: "no change"}}}
+	p := look(panelOf(must(Curves(d)), 0), OneColumn)
+	x, y := p.scales(t, false, false)
+	if !p.hasCurve([]Point{At(1, 1), At(2, 1), At(2, 1.5), At(4, 1.5), At(4, 2)}, x, y, inkOf(int(closedForm)).mark, nil) {
+		t.Error("the first curve is no staircase through its points")
+	}
+	if !p.hasDot(marks[0], x, y, inkOf(int(monteCarlo)).mark, 0) {
+		t.Error("the second curve has no dot with its interval")
+	}
+}
+
 // TestInks: labels keep their colours where others are left out, even alone.
 func TestInks(t *testing.T) {
 	d := sampleCurves()
