@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"slices"
 
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/progress"
@@ -233,8 +234,17 @@ func (f *rolloutFlags) rollOut(ctx context.Context, a *app, w *setting, s strate
 		return f.stopped(err, r)
 	}
 	bar.Close()
-	f.warn(a, append(r.warnings(), notes...))
+	f.warn(a, slices.Concat(r.warnings(), notes, r.failures()))
 	return r.result().print(a, f.format)
+}
+
+// failures says of failed requests what no ledger knows. They are of this sitting
+// alone, so no result holds them.
+func (r *rolled) failures() []string {
+	if r.client == nil || r.client.Counts().Failures == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d requests failed and were asked again: a server may bill what it made for them, and the ledger has only what arrived or was in flight at a stop", r.client.Counts().Failures)}
 }
 
 // stopped says how a run that did not end goes on.

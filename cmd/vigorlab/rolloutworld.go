@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -233,6 +234,7 @@ func (f *rolloutFlags) serve(a *app, w *setting, v reward.Verifier, rule logs.Ru
 	c := f.client
 	c.Chat = f.api == apiChat
 	c.Key = os.Getenv(f.keyEnv)
+	c.Proxy = http.ProxyFromEnvironment
 	if f.keyEnv != defaultKeyEnv && c.Key == "" {
 		f.addf("--api-key-env %s: the environment has no such variable, or it is empty", f.keyEnv)
 	}
