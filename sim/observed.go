@@ -83,14 +83,30 @@ func (o *Observation) Outcome() Outcome {
 		SignalToken: v.estimate(m, []string{v.noTokens, v.noFixed, v.noLength},
 			term{obWSigma, 1}, term{obTokens, -1}, term{obFixedWSigma, -1}, term{obLength, 1}, term{obFixedW, 1}),
 	}
-	if v.isFixed { // it is its own reference
-		out.SignalRelative, out.Progress = Estimate{Mean: 1}, Estimate{Mean: 1}
+	if v.isFixed {
+		out.ownReference()
 	}
 	for _, e := range []*Estimate{&out.Signal, &out.SignalPromptMean, &out.Ineffective, &out.ZeroVarianceGroups} {
 		e.unseen(float64(o.Batch))
 	}
 	out.GroupSizes = o.sizes()
 	return out
+}
+
+// ownReference gives a fixed group the figures of what is compared with itself:
+// 1, where there is anything to compare.
+func (out *Outcome) ownReference() {
+	signal, eta := Estimate{Mean: 1}, Estimate{Mean: 1}
+	if out.Signal.Mean == 0 {
+		signal = Estimate{Reason: reasonNoSignal}
+	}
+	if out.Eta.Reason != "" {
+		eta = out.Eta
+	}
+	out.SignalRelative, out.Progress = signal, signal
+	if out.TokensPerPrompt.Reason == "" {
+		out.SignalToken, out.EtaToken = signal, eta
+	}
 }
 
 // Variance estimates the mean u of the prompts, which is what an average

@@ -287,7 +287,7 @@ func TestObservedRefuses(t *testing.T) {
 		{"vigor:m0=1", "round 1 asks single rollouts", "hold out 2"},
 		{"pods", "chooses by the rewards", "hold out 2"},
 		{"fixed:g=8", "", ""},
-		{"fixed:g=1", "single rollouts", ""},
+		{"fixed:g=1", "single rollouts", "no signal"},
 	} {
 		out := observe(t, src, c.spec, 0, stream.New(3)).Outcome()
 		for name, f := range map[string]struct {
@@ -309,6 +309,25 @@ func TestObservedRefuses(t *testing.T) {
 		}
 		if _, err := sim.Observe(context.Background(), src, s, false, 0, stream.New(1)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", spec, err, want)
+		}
+	}
+}
+
+// TestObservedFixed: a fixed group is its own reference, per token too and whatever
+// was held out, and has no figure where there is no signal.
+func TestObservedFixed(t *testing.T) {
+	lengths, err := distributions.NewLengthLaw(100, 50, 2, math.Inf(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, holdout := range []int{0, 3} {
+		out := observe(t, syntheticBatch(t, 64, lengths), "fixed:g=4", holdout, stream.New(3)).Outcome()
+		for name, e := range map[string]sim.Estimate{
+			"eta": out.Eta, "eta per token": out.EtaToken, "signal": out.SignalRelative, "signal per token": out.SignalToken, "progress": out.Progress,
+		} {
+			if !(math.Abs(e.Mean-1) < 1e-12) || e.SE != 0 || e.Reason != "" {
+				t.Errorf("hold out %d: %s is %+v, want exactly 1", holdout, name, e)
+			}
 		}
 	}
 }

@@ -212,6 +212,7 @@ type rolloutLine struct {
 	Prompt   string `json:"prompt,omitempty"`
 	Expected string `json:"answer,omitempty"`
 	live.Answer
+	Tokens    *int  `json:"tokens,omitempty"`    // where they were counted: an empty answer may have 0
 	Truncated *bool `json:"truncated,omitempty"` // of a served model
 }
 
@@ -234,7 +235,10 @@ func (r *rolled) writeRollouts(w io.Writer) error {
 				return err
 			}
 			of := r.prompts[x]
-			line := rolloutLine{of.ID, e.Rollout.Index, e.Rollout.Round, of.Text, of.Answer, e.Rollout.Answer, nil}
+			line := rolloutLine{PromptID: of.ID, Index: e.Rollout.Index, Round: e.Rollout.Round, Prompt: of.Text, Expected: of.Answer, Answer: e.Rollout.Answer}
+			if r.tokens && !e.Rollout.Uncounted {
+				line.Tokens = &e.Rollout.Tokens
+			}
 			if r.served {
 				truncated := e.Rollout.Truncated()
 				line.Truncated = &truncated

@@ -32,6 +32,11 @@ type choice struct {
 
 type message struct {
 	Content *string `json:"content"` // null where thinking used up all tokens: an empty answer
+
+	// What came before the content, as vLLM and others name it. It is no part of
+	// the answer, but of its tokens.
+	Reasoning        json.RawMessage `json:"reasoning"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
 }
 
 type logProbs struct {
@@ -87,6 +92,20 @@ func (c *choice) text() string {
 	return ""
 }
 
+// thought returns the bytes that a choice has beside its text.
+func (c *choice) thought() int {
+	if c.Message == nil {
+		return 0
+	}
+	var longest int // some servers send it under both names
+	for _, field := range []json.RawMessage{c.Message.Reasoning, c.Message.ReasoningContent} {
+		if given(field) {
+			longest = max(longest, len(plain(field)))
+		}
+	}
+	return longest
+}
+
 // logProb returns the sum of the log probabilities of a choice's tokens, and
 // how many there are; nil and 0 where one is missing.
 func (c *choice) logProb() (sum *float64, tokens int) {
@@ -122,13 +141,16 @@ func (r *reply) completions(seconds float64) (all []Completion, counted bool) {
 		all[i] = Completion{Text: c.text(), FinishReason: c.FinishReason, Seconds: seconds}
 		all[i].LogProb, tokens[i] = c.logProb()
 		exact += tokens[i]
-		weights[i] = len(all[i].Text)
+		weights[i] = len(all[i].Text) + c.thought()
 		if c.FinishReason != "length" {
 			weights[i]++
 		}
 	}
 	var u usage
 	if json.Unmarshal(r.Usage, &u) != nil || !u.counts() {
+		for i := range all {
+			all[i].Uncounted = true
+		}
 		return all, false
 	}
 	all[0].PromptTokens = int(*u.PromptTokens)

@@ -245,3 +245,28 @@ func TestPoolWaits(t *testing.T) {
 		t.Errorf("asks %+v, want the one with least in flight and fewest requests", s)
 	}
 }
+
+// TestEmptyAnswersAreCounted: an answer of no tokens is not one whose tokens nobody
+// counted, and what a model thinks before it answers has tokens too.
+func TestEmptyAnswersAreCounted(t *testing.T) {
+	const choices = `"choices":[{"finish_reason":"length","message":{"content":null%s}},{"message":{"content":"four"}}]`
+	for _, c := range []struct {
+		thought, usage string
+		tokens         int // of the first choice
+		uncounted      bool
+	}{
+		{"", `{"prompt_tokens":1,"completion_tokens":10}`, 0, false},
+		{`,"reasoning_content":"12345"`, `{"prompt_tokens":1,"completion_tokens":10}`, 5, false},
+		{`,"reasoning":"12345","reasoning_content":"12345"`, `{"prompt_tokens":1,"completion_tokens":10}`, 5, false},
+		{`,"reasoning":null`, `null`, 0, true},
+	} {
+		r, err := parse(fmt.Appendf(nil, "{"+choices+`,"usage":%s}`, c.thought, c.usage), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, counted := r.completions(0)
+		if a := all[0]; a.CompletionTokens != c.tokens || a.Uncounted != c.uncounted || counted == c.uncounted {
+			t.Errorf("%s, usage %s: %d tokens, uncounted %v, want %d, %v", c.thought, c.usage, a.CompletionTokens, a.Uncounted, c.tokens, c.uncounted)
+		}
+	}
+}

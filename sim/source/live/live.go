@@ -21,9 +21,11 @@ type Completion struct {
 
 	// CompletionTokens are the tokens out. The server counts them for a whole
 	// request; they are split over its choices by the tokens whose log
-	// probabilities came along, else in proportion to the bytes of each text,
-	// the token that ends it counted as one, so that the shares add up.
+	// probabilities came along, else in proportion to the bytes of each text
+	// and of the reasoning before it, the token that ends it counted as one, so
+	// that the shares add up.
 	CompletionTokens int
+	Uncounted        bool // the server counted no tokens; those above are 0
 
 	LogProb *float64 // sum of the log probabilities of its tokens, nil where not asked for or not given
 	Seconds float64  // wall clock of its request, retries not counted

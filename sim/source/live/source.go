@@ -31,7 +31,8 @@ type Answer struct {
 	Completion   string   `json:"completion,omitempty"`
 	FinishReason string   `json:"finish_reason,omitempty"`
 	PromptTokens int      `json:"prompt_tokens,omitempty"`
-	Tokens       int      `json:"tokens,omitempty"` // out; 0 where unknown
+	Tokens       int      `json:"tokens,omitempty"`    // out
+	Uncounted    bool     `json:"uncounted,omitempty"` // the server did not count them
 	LogProb      *float64 `json:"logprob,omitempty"`
 	Seconds      float64  `json:"seconds,omitempty"` // of its request
 	Judgement
@@ -240,7 +241,7 @@ func (s *Source) count(e Entry) {
 	if r.Truncated() {
 		c.Truncated++
 	}
-	if r.Tokens < 1 {
+	if r.Uncounted {
 		c.Unmeasured++
 	}
 }
@@ -508,7 +509,7 @@ func (s *Served) Answer(ctx context.Context, x, index, n int, take func(int, Ans
 			return err
 		}
 		return take(index, Answer{
-			Completion: c.Text, FinishReason: c.FinishReason, PromptTokens: c.PromptTokens, Tokens: c.CompletionTokens,
+			Completion: c.Text, FinishReason: c.FinishReason, PromptTokens: c.PromptTokens, Tokens: c.CompletionTokens, Uncounted: c.Uncounted,
 			LogProb: c.LogProb, Seconds: c.Seconds, Judgement: j,
 		})
 	})

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Prompt is one question of a data set.
@@ -135,6 +136,9 @@ func (g *gatherer) record(place int, record map[string]any) {
 			return ""
 		}
 		s, err := read(v)
+		if err == nil && !utf8.ValidString(s) {
+			err = errors.New("not valid UTF-8, want a file in UTF-8")
+		}
 		if err == nil && f.Must && strings.TrimSpace(s) == "" {
 			err = errors.New("empty, want a text")
 		}

@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -64,26 +66,40 @@ func withoutMark(in *bufio.Reader) *bufio.Reader {
 func eachLine(r io.Reader, take func(int, map[string]any)) error {
 	lines := bufio.NewScanner(withoutMark(bufio.NewReader(r)))
 	lines.Buffer(nil, maxLine)
-	place := 0
-	for n := 1; lines.Scan(); n++ {
+	place, n := 0, 1
+	for ; lines.Scan(); n++ {
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
 			continue
 		}
-		in := json.NewDecoder(bytes.NewReader(line))
-		in.UseNumber() // an answer stays as it is written
-		var record map[string]any
-		err := in.Decode(&record)
-		if err == nil && record == nil || err == nil && in.More() {
-			err = fmt.Errorf("%.40q, want one object", line)
-		}
+		record, err := object(line)
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
 		place++
 		take(place, record)
 	}
+	if lines.Err() == bufio.ErrTooLong {
+		return fmt.Errorf("line %d: %d bytes or more, want a shorter record", n, maxLine)
+	}
 	return lines.Err()
+}
+
+// object reads the one object of a line.
+func object(line []byte) (map[string]any, error) {
+	if !utf8.Valid(line) {
+		return nil, errors.New("not valid UTF-8, want a file in UTF-8") // the decoder would change it silently
+	}
+	in := json.NewDecoder(bytes.NewReader(line))
+	in.UseNumber() // an answer stays as it is written
+	var record map[string]any
+	if err := in.Decode(&record); err != nil {
+		return nil, err
+	}
+	if _, err := in.Token(); err != io.EOF || record == nil {
+		return nil, fmt.Errorf("%.40q, want one object", line)
+	}
+	return record, nil
 }
 
 // eachRow reads a CSV file with a header line.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -322,7 +323,7 @@ func (r *Record) admits(path string, next Record) error {
 	}
 	if r.Command != next.Command || !sameJSON(r.Specs, next.Specs) {
 		return &ConflictError{
-			path, fmt.Sprintf("holds an incomplete run of other specs: %s", r.Reproduce),
+			path, fmt.Sprintf("holds an incomplete run of other specs: %s%s", r.Reproduce, differences("", r.Specs, next.Specs)),
 			"finish that run, name another directory, or replace it with --force",
 		}
 	}
@@ -344,6 +345,41 @@ func sameJSON(a, b json.RawMessage) bool {
 		return false
 	}
 	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// differences lists what two documents have different, an item a line, by keys with
+// dots into nested objects: the command lines of two runs may be alike.
+func differences(key string, there, here json.RawMessage) string {
+	var a, b map[string]json.RawMessage
+	if json.Unmarshal(there, &a) != nil || json.Unmarshal(here, &b) != nil || a == nil || b == nil {
+		if sameJSON(there, here) {
+			return ""
+		}
+		return fmt.Sprintf("\n  %s: %s there, %s here", key, shown(there), shown(here))
+	}
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	text := ""
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		text += differences(strings.TrimPrefix(key+"."+k, "."), a[k], b[k])
+	}
+	return text
+}
+
+// shown returns a JSON value in few words.
+func shown(value json.RawMessage) string {
+	if value == nil {
+		return "nothing"
+	}
+	var line bytes.Buffer
+	if json.Compact(&line, value) != nil {
+		return "what is no JSON"
+	}
+	const longest = 80 // characters
+	if text := []rune(line.String()); len(text) > longest {
+		return string(text[:longest]) + "..."
+	}
+	return line.String()
 }
 
 // Read returns the record of a run directory.

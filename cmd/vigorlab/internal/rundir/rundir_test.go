@@ -439,3 +439,14 @@ func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
 		t.Errorf("Write = %v, left %q", err, names(t, root))
 	}
 }
+
+// TestOtherSpecsAreNamed: what two runs have different is named, nested keys and
+// missing ones too, and nothing else.
+func TestOtherSpecsAreNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	d, _, err := rundir.Resume(path, record(`{"batch": 4, "sampling": {"t": 1, "stop": ["a"]}, "sha": "x", "old": null}`), false)
+	must(t, err)
+	must(t, d.Stop())
+	_, _, err = rundir.Resume(path, record(`{"batch": 4, "sampling": {"t": 0.5, "stop": ["a"]}, "sha": "y", "new": [1]}`), false)
+	conflict(t, err, "vigorlab simulate\n  new: nothing there, [1] here\n  old: null there, nothing here\n  sampling.t: 1 there, 0.5 here\n  sha: \"x\" there, \"y\" here")
+}
