@@ -6,9 +6,12 @@ import (
 	"net/http"
 )
 
-// longestBody is more bytes than an answer has: 64 choices of 32,000 tokens, with
-// 100 bytes of log probabilities for each.
-const longestBody = 1 << 28
+// longestBody returns more bytes than an answer has: 1 KiB for each token of all
+// choices, its log probability and the bytes that spell it out included, and 1 MiB
+// for the rest.
+func longestBody(maxTokens int) int64 {
+	return 1<<20 + maxChoices*int64(maxTokens)<<10
+}
 
 // bounded ends bodies that are longer than most bytes, unpacked: an answer is held
 // in memory as a whole, and some never end.

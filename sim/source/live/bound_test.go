@@ -11,6 +11,9 @@ import (
 // TestBounded: a body as long as allowed comes whole, a longer one and an endless one
 // end with an error.
 func TestBounded(t *testing.T) {
+	if got := longestBody(1024); got != 65<<20 {
+		t.Errorf("1024 tokens: answers of up to %d bytes, want 65 MiB", got)
+	}
 	const most = 1000
 	size := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

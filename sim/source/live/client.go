@@ -60,7 +60,7 @@ func NewClient(c Config) (*Client, error) {
 		ForceAttemptHTTP2:   true,
 	}
 	for _, base := range c.BaseURLs {
-		client.pool.servers = append(client.pool.servers, &server{base: base, post: client.newPoster(base, bounded{transport, longestBody})})
+		client.pool.servers = append(client.pool.servers, &server{base: base, post: client.newPoster(base, bounded{transport, longestBody(c.Sampling.MaxTokens)})})
 	}
 	return client, nil
 }

@@ -347,7 +347,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// differences lists what two documents have different, an item a line, by keys with
+// differences lists what two documents have different behind semicolons, by keys with
 // dots into nested objects: the command lines of two runs may be alike.
 func differences(key string, there, here json.RawMessage) string {
 	var a, b map[string]json.RawMessage
@@ -355,7 +355,7 @@ func differences(key string, there, here json.RawMessage) string {
 		if sameJSON(there, here) {
 			return ""
 		}
-		return fmt.Sprintf("\n  %s: %s there, %s here", key, shown(there), shown(here))
+		return fmt.Sprintf("; %s: %s there, %s here", key, shown(there), shown(here))
 	}
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)

@@ -448,5 +448,5 @@ func TestOtherSpecsAreNamed(t *testing.T) {
 	must(t, err)
 	must(t, d.Stop())
 	_, _, err = rundir.Resume(path, record(`{"batch": 4, "sampling": {"t": 0.5, "stop": ["a"]}, "sha": "y", "new": [1]}`), false)
-	conflict(t, err, "vigorlab simulate\n  new: nothing there, [1] here\n  old: null there, nothing here\n  sampling.t: 1 there, 0.5 here\n  sha: \"x\" there, \"y\" here")
+	conflict(t, err, "vigorlab simulate; new: nothing there, [1] here; old: null there, nothing here; sampling.t: 1 there, 0.5 here; sha: \"x\" there, \"y\" here")
 }
