@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/distributions"
@@ -24,10 +25,11 @@ type dryRow struct {
 type expectation struct {
 	exact    bool // it depends on no outcome
 	rollouts int
-	rounds   []int // requests of each
-	waves    int   // of as many requests as are in flight at once, one after the other
-	bytes    int   // of prompts sent
-	tokens   int   // out, at most
+	rounds   []int    // requests of each
+	waves    int      // of as many requests as are in flight at once, one after the other
+	bytes    int      // of prompts sent
+	tokens   int      // out, at most
+	missing  []string // figures that would take more rollouts held out, and why
 }
 
 // dry says what would be asked, and asks nothing.
@@ -53,6 +55,12 @@ func (f *rolloutFlags) expect(ctx context.Context, w *setting, s strategy.Strate
 		return nil, err
 	}
 	e := &expectation{exact: o.Budgeted, rollouts: o.Ledger.Generated}
+	outcome := o.Outcome()
+	for _, reason := range reasonsOf(&outcome, o.Variance()) {
+		if strings.Contains(reason, "--holdout") {
+			e.missing = append(e.missing, reason)
+		}
+	}
 	exchanges := o.Rounds
 	for _, more := range []*sim.Exchange{o.Fresh, o.Holdout} {
 		if more != nil {
@@ -127,6 +135,9 @@ func (f *rolloutFlags) dryText(t *output.Text, w *setting, s strategy.Strategy, 
 		how = "on prompts of uniform success probability; it depends on the outcomes"
 	}
 	say("rollouts", fmt.Sprintf("%d for %d prompts by %s, %s", e.rollouts, w.batch, shortSpec(s.Spec()), how))
+	for _, reason := range e.missing {
+		say("estimates", reason)
+	}
 	served, ok := w.answerer.(*live.Served)
 	if !ok {
 		say("requests", "none: there is no server")

@@ -249,8 +249,8 @@ func (r *rolled) judgedText(t *output.Text) {
 func (r *rolled) warnings() []string {
 	warnings := append([]string{}, r.notes...)
 	if _, fixed := r.strategy.(*strategy.Fixed); !fixed {
-		warnings = append(warnings, fmt.Sprintf("table.csv under %s: where its n depends on the outcomes, s/n is biased; a table from fixed groups is not", shortSpec(r.strategy.Spec())))
 		warnings = append(warnings, "errors take prompts for independent, which choosing among them undoes: the default vigor's come out too wide, others too small (64 prompts, nominal 95 % intervals: signal of vigor:update=survivors held in 79 %, gvm's figures in 82 to 86 %)")
+		warnings = append(warnings, fmt.Sprintf("table.csv under %s: where its n depends on the outcomes, s/n is biased and goodness of fit is not to be trusted; a table from fixed groups has neither fault", shortSpec(r.strategy.Spec())))
 	}
 	varied := 0
 	for _, p := range r.kept.prompts {
