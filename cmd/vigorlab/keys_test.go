@@ -249,10 +249,10 @@ func TestKeys(t *testing.T) {
 		{"plan " + table + " --batch 64 --max-rounds 2 --replicates 3 --worlds 40 --rollout-seconds 9", map[string]string{
 			"": "aggregate batch best coding command concurrency evaluated front group max_group max_rounds objective pilot replicates " +
 				"rollout_seconds round_latency schema seed simulated smooth strategy subject table theorem2 tolerance validation version visits warnings worlds",
-			"best": "do_not_bother gain other_law over_default recommended strategy verdict", "best.other_law": "gain smooth", "best.gain": "estimate high low reason", "best.over_default": "estimate high low reason", // so small a pilot has no interval
-			"table.0":              "eta finite_batch gain gains_prompt gains_rollout largest_group prompts_per_prompt rollouts_per_prompt rounds seconds strategy",
+			"best": "beta do_not_bother gain other_law over_default per_second recommended strategy verdict", "best.beta": "gof_p gof_p_se spiked_p", "best.other_law": "gain smooth", "best.gain": "estimate high low reason", "best.over_default": "estimate high low reason", // so small a pilot has no interval
+			"table.0":              "eta finite_batch gain gain_per_second gains_prompt gains_rollout largest_group prompts_per_prompt rollouts_per_prompt rounds seconds strategy",
 			"table.0.finite_batch": figureKeys, "table.0.gains_rollout": "effective gradient_variance progress signal",
-			"simulated.0": "gain strategy", "front.0": "by gain rounds seconds strategy", "theorem2": "eta speedup strategy",
+			"simulated.0": "gain gain_per_second rounds seconds strategy", "front.0": "by gain gain_per_second rounds seconds strategy", "theorem2": "eta speedup strategy",
 			"theorem2.speedup": "1 1/2 1/3", "validation": "reason times", "pilot.0": "gain prompts rollouts",
 		}},
 		{"strategies", map[string]string{

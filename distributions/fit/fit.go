@@ -61,6 +61,7 @@ type Options struct {
 // A Result is every family's fit to the same counts.
 type Result struct {
 	Prompts, Rollouts int
+	SizesDiffer       bool         // prompts have unlike numbers of rollouts
 	Replicates        int          // of every bootstrap
 	Fits              []Fit        // in the order of Families
 	Comparisons       []Comparison // of the parametric ones
@@ -101,7 +102,7 @@ func Run(ctx context.Context, c *Counts, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Prompts: c.prompts, Rollouts: c.rollouts, Replicates: o.Replicates, PluginGain: PluginGain(c), Hill: Hill(c)}
+	r := &Result{Prompts: c.prompts, Rollouts: c.rollouts, SizesDiffer: c.sizesDiffer(), Replicates: o.Replicates, PluginGain: PluginGain(c), Hill: Hill(c)}
 	for _, g := range groupSizes {
 		r.Observed = append(r.Observed, ObservedZeroVariance(c, g))
 	}

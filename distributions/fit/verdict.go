@@ -101,7 +101,7 @@ func (r *Result) rejected() string {
 			good = append(good, text)
 		}
 	}
-	test := fmt.Sprintf(" (Anderson-Darling, parametric bootstrap, each at %v %%)", 100*Level)
+	test := fmt.Sprintf(" (Anderson-Darling, parametric bootstrap, each at %v %%%s)", 100*Level, r.presumes())
 	switch {
 	case len(bad) == 0:
 		return "the counts of all prompts reject no family: " + list(good) + test
@@ -110,6 +110,19 @@ func (r *Result) rejected() string {
 	}
 	return "the counts of all prompts reject " + list(bad) + " and not " + list(good) + test
 }
+
+// presumes says what goodness of fit takes for granted and a table cannot show:
+// where outcomes chose how many rollouts a prompt got, as adaptive strategies do,
+// it rejects laws that are right. "" where all prompts have as many.
+func (r *Result) presumes() string {
+	if !r.SizesDiffer {
+		return ""
+	}
+	return "; it takes the numbers of rollouts, which differ, for fixed beforehand: where outcomes chose them, it rejects laws that are right"
+}
+
+// sizesDiffer reports whether prompts have unlike numbers of rollouts.
+func (c *Counts) sizesDiffer() bool { return c.cells[0].N != c.cells[len(c.cells)-1].N }
 
 // apart says which families the folded counts tell from each other.
 func (f *Folded) apart() string {

@@ -16,6 +16,9 @@ type FamilyCheck struct {
 	// SpikedP tells Beta from Beta with spikes, the likelihood ratio's p-value of
 	// fit.Comparison; NaN where it was not asked for.
 	SpikedP float64
+	// SizesDiffer says that prompts have unlike numbers of rollouts. P takes them for
+	// fixed beforehand: where outcomes chose them, it is too small.
+	SizesDiffer bool
 }
 
 // Asked reports whether the pilot was asked.
@@ -30,7 +33,7 @@ func (f FamilyCheck) spiked() bool { return f.SpikedP <= fit.Level }
 // checkFamily asks the pilot about the Beta law, where the plan stands on that
 // and on bootstrap samples enough to reject it.
 func (r *Result) checkFamily(ctx context.Context, o Options) error {
-	r.Family = FamilyCheck{math.NaN(), math.NaN(), math.NaN()}
+	r.Family = FamilyCheck{P: math.NaN(), PError: math.NaN(), SpikedP: math.NaN()}
 	if r.Pilot == nil || o.Smooth != fit.SmoothBeta || o.Worlds == 0 || r.varied() == 0 {
 		return nil
 	}
@@ -43,7 +46,7 @@ func (r *Result) checkFamily(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	r.Family.P, r.Family.PError = beta.Fits[0].P, beta.Fits[0].PError
+	r.Family.P, r.Family.PError, r.Family.SizesDiffer = beta.Fits[0].P, beta.Fits[0].PError, beta.SizesDiffer
 	of.Families, of.Replicates = []string{fit.Beta, fit.SpikedBeta}, 0
 	both, err := fit.Run(ctx, r.Pilot, of)
 	if err != nil {
@@ -60,6 +63,8 @@ func (r *Result) sayFamily(o Options, add func(string, ...any)) {
 	}
 	const instead = "the interval takes the Beta law for true; --smooth npmle plans without it"
 	switch f := r.Family; {
+	case f.rejected() && f.SizesDiffer:
+		add("the pilot's counts do not look like the Beta law that this plan stands on (Anderson-Darling, p = %.2g): that rejects the law only where outcomes did not choose how many rollouts a prompt got, as an adaptive strategy does; %s", f.P, instead)
 	case f.rejected():
 		add("the pilot rejects the Beta law that this plan stands on (Anderson-Darling, p = %.2g): %s", f.P, instead)
 	case f.spiked():
