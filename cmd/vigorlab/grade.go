@@ -53,8 +53,8 @@ and rollouts.jsonl, the new rewards one line a rollout, which import reads.`,
   # label noise: every twentieth reward of the verifier turned round; new rewards go to DIR
   vigorlab grade graded.jsonl --verifier flip:q=0.05@numeric --out regraded --format json
 
-  # columns that the format does not name, the log's rewards in points
-  vigorlab grade graded.jsonl --completion completion --answer answer --success "reward >= 1" --verifier math`,
+  # columns that the format does not name
+  vigorlab grade graded.jsonl --completion completion --answer answer --verifier math --format csv`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, paths []string) error { return f.run(cmd.Context(), a, paths) },
 	}

@@ -214,6 +214,8 @@ func (r *graded) reasonOf(f gradeFigure) string {
 		return "needs rewards of both sorts by both graders, and groups of at least two rollouts"
 	case output.Finite(f.value.SE) == nil:
 		return "errors are over prompts, and there are too few that tell"
+	case output.Finite(f.value.Low) == nil:
+		return "no prompt makes a difference, so that there is no interval"
 	}
 	return ""
 }

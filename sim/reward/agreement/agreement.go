@@ -214,9 +214,12 @@ func (s sample) jackknife(f func(sums) float64) float64 {
 		without[i] = f(s.all.plus(x, -1))
 		mean += without[i] / m
 	}
+	const rounding = 1e-12 // differences below it are those of sums alone
 	total := 0.0
 	for _, x := range without {
-		total += (x - mean) * (x - mean)
+		if d := x - mean; !(math.Abs(d) <= rounding) {
+			total += d * d
+		}
 	}
 	return math.Sqrt((m - 1) / m * total)
 }
@@ -224,11 +227,15 @@ func (s sample) jackknife(f func(sums) float64) float64 {
 // z is the 97.5 % quantile of the normal law.
 const z = 1.959963984540054
 
-// figure returns f with the interval of the normal law.
-func (s sample) figure(f func(sums) float64) Figure {
+// figure returns f, which lies in [low, high], with the interval of the normal
+// law; none where no prompt makes a difference, as where raters agree throughout.
+func (s sample) figure(f func(sums) float64, low, high float64) Figure {
 	x := f(s.all)
 	se := s.jackknife(f)
-	return Figure{x, se, x - z*se, x + z*se}
+	if !(se > 0) {
+		return Figure{x, se, math.NaN(), math.NaN()}
+	}
+	return Figure{x, se, max(low, x-z*se), min(high, x+z*se)}
 }
 
 // share returns part/whole with Wilson's interval. Rollouts of a prompt are
@@ -258,7 +265,7 @@ func wilson(x, n float64) (low, high float64) {
 
 func (r *Result) shares(s sample) {
 	r.Agreement = s.share(func(x sums) float64 { return x.both + x.none }, sums.rollouts)
-	r.Kappa = s.figure(sums.kappa)
+	r.Kappa = s.figure(sums.kappa, -1, 1)
 	r.FirstSuccess = s.share(func(x sums) float64 { return x.both + x.first }, sums.rollouts)
 	r.SecondSuccess = s.share(func(x sums) float64 { return x.both + x.second }, sums.rollouts)
 	r.SecondOfFirstFailed = s.share(func(x sums) float64 { return x.second }, func(x sums) float64 { return x.second + x.none })
@@ -268,13 +275,14 @@ func (r *Result) shares(s sample) {
 }
 
 func (r *Result) variances(s sample) {
-	r.FirstVariance = s.figure(func(x sums) float64 { return x.u1 / x.groups })
-	r.SecondVariance = s.figure(func(x sums) float64 { return x.u2 / x.groups })
-	r.Added = s.figure(func(x sums) float64 { return (x.u2 - x.u1) / x.groups })
-	r.Covariance = s.figure(func(x sums) float64 { return x.shared / x.groups })
-	r.Correlation = s.figure(sums.correlation)
-	r.SecondPredicted = s.figure(sums.predicted)
-	r.FirstPredicted = s.figure(func(x sums) float64 { return x.swapped().predicted() })
+	most := math.Inf(1) // an unbiased estimate may pass 1
+	r.FirstVariance = s.figure(func(x sums) float64 { return x.u1 / x.groups }, 0, most)
+	r.SecondVariance = s.figure(func(x sums) float64 { return x.u2 / x.groups }, 0, most)
+	r.Added = s.figure(func(x sums) float64 { return (x.u2 - x.u1) / x.groups }, -most, most)
+	r.Covariance = s.figure(func(x sums) float64 { return x.shared / x.groups }, -most, most)
+	r.Correlation = s.figure(sums.correlation, -1, 1)
+	r.SecondPredicted = s.figure(sums.predicted, 0, most)
+	r.FirstPredicted = s.figure(func(x sums) float64 { return x.swapped().predicted() }, 0, most)
 }
 
 // count counts the groups of at least two rollouts that one rater or the other

@@ -96,7 +96,7 @@ def wilson(x, n):
     return (-b - d) / (2 * a), (-b + d) / (2 * a)
 
 
-def figure(f, data, whole=None):
+def figure(f, data, whole=None, least=None, most=None):
     x = f(data)
     if x is None:
         return None
@@ -107,12 +107,14 @@ def figure(f, data, whole=None):
         mean = sum(without) / m
         v = sum((w - mean) ** 2 for w in without) * (m - 1) / m
         v = mp.mpf(v.numerator) / v.denominator if isinstance(v, F) else v
-        se = mp.sqrt(v)
+        se = mp.sqrt(v) if v > mp.mpf("1e-60") else mp.mpf(0)  # roots are rounded
     if whole is None:
         low = high = None
-        if se is not None:
+        if se:
             value = mp.mpf(x.numerator) / x.denominator if isinstance(x, F) else x
             low, high = value - Z * se, value + Z * se
+            low = low if least is None else max(low, least)
+            high = high if most is None else min(high, most)
     else:
         n = mp.mpf(sum(whole(a, b) for a, b in rollouts(data)))
         if se and 0 < x < 1:
@@ -161,20 +163,20 @@ def case(name, data):
         "name": name,
         "rewards": data,
         "agreement": figure(share(lambda a, b: a == b, every), data, every),
-        "kappa": figure(kappa, data),
+        "kappa": figure(kappa, data, None, -1, 1),
         "first_success": figure(share(lambda a, b: a, every), data, every),
         "second_success": figure(share(lambda a, b: b, every), data, every),
         "second_of_first_failed": figure(share(lambda a, b: (1 - a) * b, lambda a, b: 1 - a), data, lambda a, b: 1 - a),
         "first_of_second_failed": figure(share(lambda a, b: a * (1 - b), lambda a, b: 1 - b), data, lambda a, b: 1 - b),
         "second_fails_succeeded": figure(share(lambda a, b: a * (1 - b), lambda a, b: a), data, lambda a, b: a),
         "first_fails_succeeded": figure(share(lambda a, b: (1 - a) * b, lambda a, b: b), data, lambda a, b: b),
-        "first_variance": figure(mean_cov(0, 0), data),
-        "second_variance": figure(mean_cov(1, 1), data),
+        "first_variance": figure(mean_cov(0, 0), data, None, 0),
+        "second_variance": figure(mean_cov(1, 1), data, None, 0),
         "added": figure(lambda d: mean_cov(1, 1)(d) - mean_cov(0, 0)(d), data),
         "covariance": figure(mean_cov(0, 1), data),
-        "correlation": figure(correlation, data),
-        "second_predicted": figure(predicted(0), data),
-        "first_predicted": figure(predicted(1), data),
+        "correlation": figure(correlation, data, None, -1, 1),
+        "second_predicted": figure(predicted(0), data, None, 0),
+        "first_predicted": figure(predicted(1), data, None, 0),
         "constant": [first[0], second[0]],
         "mixes": [first[1], second[1]],
         "mixes_want": [first[2], second[2]],
