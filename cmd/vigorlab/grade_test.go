@@ -22,6 +22,13 @@ func TestGradeRepeatsRollout(t *testing.T) {
 	if got := rates["agreement"].(map[string]any)["mean"]; got != 1. {
 		t.Errorf("agreement %v with the verifier that graded the log, want 1", got)
 	}
+	document, _ = runJSON(t, "grade", log, "--verifier", "numeric")
+	for i, want := range []float64{27, 0, 0, 3, 26, 0} { // as the table in README
+		cell := document.(map[string]any)["confusion"].([]any)[i].(map[string]any)
+		if cell["rollouts"] != want {
+			t.Errorf("%v, want %v rollouts", cell, want)
+		}
+	}
 	out := filepath.Join(t.TempDir(), "out")
 	var stdout, stderr bytes.Buffer
 	if code := execute(context.Background(), []string{"grade", log, "--verifier", noisy, "--out", out, "--workers", "3"}, &stdout, &stderr); code != exitDone {
