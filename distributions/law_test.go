@@ -33,6 +33,7 @@ func laws() []namedLaw {
 		}
 	}
 	beta := func(a, b float64) distributions.Law { return must(distributions.NewBeta(a, b)) }
+	flip := func(q float64, l distributions.Law) distributions.Law { return must(distributions.NewFlip(q, l)) }
 	spiked := must(distributions.NewSpikedBeta(0.3, 0.1, 2, 6))
 	tenth := must(distributions.NewAtoms(tenths))
 	return []namedLaw{
@@ -77,6 +78,19 @@ func laws() []namedLaw {
 				beta(0.1, 0.3), must(distributions.NewParetoVariance(1.5, 0.01, 1, 0.5)), tenth, spiked,
 				must(distributions.NewParetoSuccess(1.2, 0.01, 1)), must(distributions.NewPoint(0.25)),
 			}))},
+		{"flip beta 2 6", flip(0.05, beta(2, 6))},
+		{"flip beta .3 .7", flip(0.05, beta(0.3, 0.7))},
+		{"flip beta .1 .3", flip(0.2, beta(0.1, 0.3))},
+		{"flip beyond 1/2", flip(0.9, beta(0.5, 2))},
+		{"flip all", flip(1, beta(2, 6))},
+		{"flip none", flip(0, beta(2, 6))},
+		{"flip half", flip(0.5, beta(2, 6))},
+		{"flip pareto-variance", flip(0.1, must(distributions.NewParetoVariance(1.5, 0.01, 0.9, 0.3)))},
+		{"flip pareto-success", flip(0.1, must(distributions.NewParetoSuccess(1.2, 0.01, 1)))},
+		{"flip tenths", flip(0.05, tenth)},
+		{"flip spiked", flip(0.05, spiked)},
+		{"flip mixture", flip(0.25, must(distributions.NewMixture([]float64{0.3, 0.4, 0.3}, []distributions.Law{beta(2, 6), tenth, spiked})))},
+		{"mixture of flips", must(distributions.NewMixture([]float64{0.5, 0.5}, []distributions.Law{flip(0.05, spiked), beta(1, 3)}))},
 	}
 }
 

@@ -74,6 +74,9 @@ func TestConstructorsRefuse(t *testing.T) {
 		{"point", func(x []float64) error { _, err := distributions.NewPoint(x[0]); return err }, []parameter{
 			{"p", "[0, 1]", 0.5, []float64{-0.1, 1.1}},
 		}},
+		{"flip", func(x []float64) error { _, err := distributions.NewFlip(x[0], distributions.NewUniform()); return err }, []parameter{
+			{"q", "[0, 1]", 0.05, []float64{-0.1, 1.1}},
+		}},
 		{"atoms", func(x []float64) error {
 			_, err := distributions.NewAtoms([]distributions.Node{{P: x[0], W: x[1]}, {P: 1, W: 0.5}})
 			return err

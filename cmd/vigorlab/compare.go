@@ -212,6 +212,10 @@ func (f *compareFlags) syntheticWorlds(ctx context.Context) []world {
 		if f.given(p.Spec, slices.ContainsFunc(worlds, func(w world) bool { return w.name == p.Spec })) {
 			continue
 		}
+		if p.Noisy && f.drift != "" && f.drift != "none" {
+			f.addf("--population %s with --drift: success probabilities drift, and label noise stays: want the population of right and wrong", p.Spec)
+			continue
+		}
 		dead := slices.ContainsFunc(p.Law.Atoms(), func(n distributions.Node) bool { return n.P == 0 })
 		worlds = append(worlds, world{flag: "--population", name: p.Spec, stream: p.Spec, dead: dead, newSet: f.syntheticSet(p)})
 	}

@@ -29,6 +29,7 @@ func runExamples(t *testing.T, cmd *cobra.Command) {
 	outcomesFile(t, ".")
 	rolloutFiles(t, "rollouts")
 	questionsFile(t, ".")
+	gradedFileOf(t, ".")
 	for _, words := range examples {
 		if words[0] != "vigorlab" || words[1] != cmd.Name() {
 			t.Errorf("%q is no example of %s", words, cmd.Name())

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/progress"
@@ -53,6 +54,16 @@ would bias is refused, with what to type to decide it.`,
 		RunE: func(cmd *cobra.Command, paths []string) error { return f.run(cmd.Context(), a, paths) },
 	}
 	flags := cmd.Flags()
+	f.registerLog(flags)
+	f.registerFormat(flags)
+	flags.Var(&textFlag{&f.out, "out", "a file", &f.faults}, "out", "write the table to `FILE`")
+	flags.BoolVar(&f.force, "force", false, "replace the file of --out")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress and no warnings on standard error")
+	return cmd
+}
+
+// registerLog adds the flags that say how logs are read.
+func (f *importFlags) registerLog(flags *pflag.FlagSet) {
 	f.choice(flags, &f.from, "from", append([]string{logs.Auto}, logs.Formats()...), "`FORMAT` of the logs")
 	flags.Var(&textFlag{&f.reward, "reward", "a column", &f.faults}, "reward", "`COLUMN` of the reward, with dots into nested ones (default that of the format)")
 	flags.Var(&textFlag{&f.success, "success", "a rule such as reward > 0", &f.faults}, "success", "`RULE` by which a reward is a success, an operator and a number (default the higher of two values)")
@@ -61,11 +72,6 @@ would bias is refused, with what to type to decide it.`,
 	flags.Lookup("group-size").DefValue = ""
 	f.choice(flags, &f.attempts, "attempts", []string{attemptsLast, attemptsAll}, "`WHICH` rollouts count where a resumed run logged a step again")
 	flags.BoolVar(&f.lenient, "lenient", false, "count records that cannot be read, and go on")
-	f.registerFormat(flags)
-	flags.Var(&textFlag{&f.out, "out", "a file", &f.faults}, "out", "write the table to `FILE`")
-	flags.BoolVar(&f.force, "force", false, "replace the file of --out")
-	flags.BoolVar(&f.quiet, "quiet", false, "no progress and no warnings on standard error")
-	return cmd
 }
 
 // collectEarly is the growth of the heap, in per cent, at which memory is
@@ -95,7 +101,7 @@ func (f *importFlags) run(ctx context.Context, a *app, paths []string) error {
 	t, report, err := logs.Import(ctx, options)
 	bar.Close()
 	if err != nil {
-		return f.refusal(ctx, paths, err)
+		return f.refusal(ctx, "import", paths, err)
 	}
 	if err := rundir.WriteFile(path, func(w io.Writer) error { return t.WriteAs(stopped{ctx, w}, f.out) }); err != nil {
 		return fmt.Errorf("--out: %w", err)
@@ -140,17 +146,17 @@ func (f *importFlags) file() string {
 }
 
 // refusal turns what stands against a log into usage errors with their hints.
-func (f *importFlags) refusal(ctx context.Context, paths []string, err error) error {
+func (f *importFlags) refusal(ctx context.Context, command string, paths []string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var refused *logs.Refusal
 	if !errors.As(err, &refused) {
-		f.add("import", err)
+		f.add(command, err)
 		return f.err()
 	}
 	for _, finding := range refused.Findings {
-		f.addf("import %s: %s", strings.Join(paths, " "), finding.Text)
+		f.addf("%s %s: %s", command, strings.Join(paths, " "), finding.Text)
 		if finding.Hint != "" {
 			f.hint(finding.Hint)
 		}
@@ -161,8 +167,15 @@ func (f *importFlags) refusal(ctx context.Context, paths []string, err error) er
 // line returns the command that reproduces the import.
 func (f *importFlags) line(paths []string) string {
 	l := newCommandLine("import")
+	f.addLog(l, paths)
+	l.add("out", f.out)
+	return l.String()
+}
+
+// addLog adds what says how logs are read.
+func (f *importFlags) addLog(l *commandLine, paths []string) {
 	for _, p := range paths {
-		l.words = append(l.words, quote(p))
+		l.argument(p)
 	}
 	l.add("from", f.from)
 	for _, flag := range []struct{ name, value string }{{"reward", f.reward}, {"success", f.success}} {
@@ -178,8 +191,6 @@ func (f *importFlags) line(paths []string) string {
 	if f.lenient {
 		l.mark("lenient")
 	}
-	l.add("out", f.out)
-	return l.String()
 }
 
 // An importRow is one figure of the report.

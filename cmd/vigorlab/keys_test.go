@@ -117,6 +117,23 @@ func questionsFile(t *testing.T, dir string) {
 	}
 }
 
+// gradedFileOf writes a small log of sums with the rewards of a lenient grader.
+func gradedFileOf(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range 24 {
+		prompt := i / 4
+		said := prompt + 1 + i%4/2
+		fmt.Fprintf(&b, `{"prompt_id":"q%d","index":%d,"round":1,"prompt":"1+%d?","answer":"%d","completion":"%d","reward":%d}`+"\n",
+			prompt, i%4, prompt, prompt+1, said, 1-i%4/3)
+	}
+	path := filepath.Join(dir, "graded.jsonl")
+	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // rolloutFiles writes a small verl log of two steps: prompts 0 to 3, of which
 // prompt k has k of 3 right.
 func rolloutFiles(t *testing.T, dir string) string {
@@ -200,6 +217,16 @@ func TestKeys(t *testing.T) {
 			"comparisons.0": "a apart b difference level p test", "folded": "comparisons families prompts",
 			"folded.families.0": "family gof_p gof_p_se loglik parameters", "gain": "family fitted plugin", "hill": "points warning",
 			"hill.points.0": "estimate k se u", "drift": "correlations next reason",
+		}},
+		{"grade " + gradedFileOf(t, t.TempDir()) + " --verifier exact", map[string]string{
+			"": "answer cannot_tell coding command compared completion confusion disagreements from groups kinds mixing notes paths prompts " +
+				"prompts_with_disagreement prompts_with_half_of_it rates reward rollouts schema success untold variance verifier verifier_success version warnings without_completion",
+			"confusion.0": "log rollouts verifier", "kinds.0": "kind log_failure log_success",
+			"disagreements.0": "answer completion detail file kind line log_reward prompt_id reward step",
+			"rates": "agreement kappa log_failure_of_verifier_successes log_success log_success_of_verifier_failures " +
+				"verifier_failure_of_log_successes verifier_success verifier_success_of_log_failures",
+			"variance": "added correlation log log_predicted shared verifier verifier_predicted",
+			"mixing":   "constant_by_log constant_by_verifier mixed_by_log_alone mixed_by_log_alone_at_random mixed_by_verifier_alone mixed_by_verifier_alone_at_random",
 		}},
 		{"verify --quick --only 2.published-speedup", map[string]string{
 			"":        "coding command family level predictions quick ratios rungs schema seed version",

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image"
 	"image/png"
 	"os"
@@ -15,17 +16,68 @@ import (
 // other, and expects the lines that it quotes under each, in their order, and
 // the picture in the gallery.
 func TestReadmeChain(t *testing.T) {
+	section := readmeSection(t, "From a pilot to a plan")
+	drawn := pixelsOf(t, filepath.Join("..", "..", "plots", "gallery", "pilot-plan.png"))
+	t.Chdir(t.TempDir())
+	commands := runQuoted(t, section)
+	if commands < 5 {
+		t.Errorf("%d commands in the section, want the chain of five", commands)
+	}
+	if share := unlike(pixelsOf(t, filepath.Join("plan", "figures", "plan.png")), drawn); !(share <= 0.005) {
+		t.Errorf("%.2f %% of the pixels of the gallery's pilot-plan.png are others, want at most 0.5 %%: make figures draws it again", 100*share)
+	}
+}
+
+// TestReadmeRewards runs the commands of README's section on rewards, and holds
+// what it says of label noise: eta of the rewards given, and by
+// 1-u = (1-u')/(1-2q)^2 that of right and wrong, where E[u] = 4ab/((a+b)(a+b+1)).
+func TestReadmeRewards(t *testing.T) {
+	section := readmeSection(t, "Rewards")
+	t.Chdir(filepath.Join("..", ".."))
+	if commands := runQuoted(t, section); commands != 2 {
+		t.Errorf("%d commands in the section, want 2", commands)
+	}
+	const mean = 0.12 / 0.56
+	for _, c := range []struct {
+		q            float64
+		given, right string
+	}{{0, "2.04", "2.04"}, {0.05, "1.43", "1.91"}, {0.2, "1.05", "1.47"}} {
+		document, _ := runJSON(t, "theory", "--population", fmt.Sprintf("flip:q=%v@beta:a=0.1,b=0.3", c.q), "--strategy", "vigor")
+		eta := document.(map[string]any)["eta"].(map[string]any)["noisy"].(float64)
+		keep := (1 - 2*c.q) * (1 - 2*c.q)
+		given := 1 - keep*(1-mean)
+		of := (1 - (1-eta*given)/keep) / mean
+		if got := fmt.Sprintf("%.2f %.2f", eta, of); got != c.given+" "+c.right {
+			t.Errorf("q = %v: eta %s, want %s and %s as README says", c.q, got, c.given, c.right)
+		}
+		for _, x := range []string{c.given, c.right} {
+			if !strings.Contains(section, x) {
+				t.Errorf("README does not say %s", x)
+			}
+		}
+	}
+}
+
+// readmeSection returns a section of README.md.
+func readmeSection(t *testing.T, title string) string {
+	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn := pixelsOf(t, filepath.Join("..", "..", "plots", "gallery", "pilot-plan.png"))
-	_, section, ok := strings.Cut(string(content), "\n## From a pilot to a plan\n")
+	_, section, ok := strings.Cut(string(content), "\n## "+title+"\n")
 	section, _, ended := strings.Cut(section, "\n## ")
 	if !ok || !ended {
-		t.Fatal("README.md has no section on pilots")
+		t.Fatalf("README.md has no section %q", title)
 	}
-	t.Chdir(t.TempDir())
+	return section
+}
+
+// runQuoted runs the commands that a section quotes, one after the other, expects
+// the lines that it quotes under each, in their order, and returns how many
+// commands there are.
+func runQuoted(t *testing.T, section string) int {
+	t.Helper()
 	commands := 0
 	var rest []string // lines of output that are still to be quoted
 	for line := range strings.Lines(section) {
@@ -56,12 +108,7 @@ func TestReadmeChain(t *testing.T) {
 		}
 		rest = rest[at+1:]
 	}
-	if commands < 5 {
-		t.Errorf("%d commands in the section, want the chain of five", commands)
-	}
-	if share := unlike(pixelsOf(t, filepath.Join("plan", "figures", "plan.png")), drawn); !(share <= 0.005) {
-		t.Errorf("%.2f %% of the pixels of the gallery's pilot-plan.png are others, want at most 0.5 %%: make figures draws it again", 100*share)
-	}
+	return commands
 }
 
 func pixelsOf(t *testing.T, path string) image.Image {

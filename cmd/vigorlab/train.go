@@ -155,6 +155,9 @@ func (f *trainFlags) run(ctx context.Context, a *app) error {
 	f.objective.ClipLow, f.objective.ClipHigh = f.clip, f.clip
 	f.cfg.Train.HeldOut = f.eval == evalHeldOut
 	population := f.population(ctx, f.populationSpecs)
+	if population.Noisy {
+		f.addf("--population %s is that of rewards with label noise, which no policy can learn away: want the population of right and wrong", population.Spec)
+	}
 	strategies := f.arms(ctx)
 	estimators := f.estimators()
 	f.checkOptimizer()

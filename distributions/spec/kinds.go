@@ -38,13 +38,17 @@ func Populations() []Info {
 }
 
 // A kind is a population with the function that reads its parameters. A
-// mixture has a grammar of its own, and none.
+// mixture and a flip have grammars of their own, and none.
 type kind struct {
 	Info
 	read func(*reader) Population
 }
 
-const nameMixture = "mixture"
+// The populations whose specs hold others.
+const (
+	nameMixture = "mixture"
+	nameFlip    = "flip"
+)
 
 func populationKinds() []kind {
 	var (
@@ -111,6 +115,10 @@ func populationKinds() []kind {
 		{Info{nameMixture, []Parameter{
 			{"W@SPEC+W@SPEC...", "", "weights in (0, 1] with sum 1", "components, none of them a mixture; the keys of a length law go into every one"},
 		}, spikes, "own", ""}, nil},
+		{Info{nameFlip, []Parameter{
+			{"q", "", "[0, 1]", "probability that a reward is turned round: p becomes q + (1-2q)p, label noise"},
+			{"@SPEC", "", "any population with rewards and without lengths", "whose rewards are turned, as in flip:q=0.05@beta:a=0.1,b=0.3"},
+		}, Capabilities{Rewards: true, Atoms: true}, "own", "the usual law of symmetric label noise"}, nil},
 		{
 			Info{"atoms", withLengths(doc(path, "columns p and weight, weights that sum to 1")), file, "own", ""},
 			readAtoms,

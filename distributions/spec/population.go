@@ -22,6 +22,7 @@ type Population struct {
 	Variance distributions.VarianceLaw
 	Law      distributions.Law
 	Lengths  *distributions.LengthLaw
+	Noisy    bool // label noise is in it: successes are those rewarded, and not what a policy can do
 }
 
 // ParsePopulation reads a population spec such as `beta:a=0.1,b=0.3`, or
@@ -47,6 +48,9 @@ func noFiles(path string) (io.ReadCloser, error) {
 
 // parseLaw reads any spec but a mixture.
 func parseLaw(text string, open Opener) (Population, error) {
+	if name, body, _ := strings.Cut(text, ":"); strings.TrimSpace(name) == nameFlip {
+		return parseFlip(body, open)
+	}
 	s, err := Parse(text)
 	if s.Name == "" {
 		return Population{}, err
@@ -68,6 +72,40 @@ func parseLaw(text string, open Opener) (Population, error) {
 	return Population{}, errors.Join(UnknownName(s.Name, names), err)
 }
 
+// parseFlip reads q=Q@spec.
+func parseFlip(body string, open Opener) (Population, error) {
+	before, inner, at := strings.Cut(body, "@")
+	text := nameFlip
+	if strings.TrimSpace(before) != "" {
+		text += ":" + before
+	}
+	s, err := Parse(text)
+	a := NewArgs(s)
+	q := a.Float("q", math.NaN(), "[0, 1]", func(x float64) bool { return x >= 0 && x <= 1 })
+	a.Add(err)
+	if !at {
+		a.Add(errors.New("the population is missing, want flip:q=0.05@POPULATION"))
+		return Population{}, a.Err()
+	}
+	p, err := ParsePopulation(inner, open)
+	switch {
+	case err != nil:
+		a.Add(err)
+	case p.Law == nil:
+		a.Add(errors.New("max is missing, want (min, 1]: an unbounded law has no rewards to turn round"))
+	case p.Lengths != nil:
+		a.Add(errors.New("lengths go with what a prompt is, and not with how it is rewarded: want no tokens, neither keys nor a column"))
+	}
+	if err := a.Err(); err != nil {
+		return Population{}, err
+	}
+	law, err := distributions.NewFlip(q, p.Law)
+	if err != nil {
+		return Population{}, err
+	}
+	return Population{Spec: a.Normal().String() + "@" + p.Spec, Variance: law, Law: law, Noisy: true}, nil
+}
+
 // parseMixture reads W@spec+W@spec.
 func parseMixture(body string, open Opener) (Population, error) {
 	var errs []error
@@ -75,12 +113,14 @@ func parseMixture(body string, open Opener) (Population, error) {
 	var laws []distributions.Law
 	var parts []string
 	var lengths []*distributions.LengthLaw
+	noisy := false
 	for i, part := range splitMixture(body) {
 		weight, p, err := parseComponent(part, open)
 		if err != nil {
 			errs = append(errs, under(fmt.Sprintf("%s: component %d", nameMixture, i+1), err)...)
 			continue
 		}
+		noisy = noisy || p.Noisy
 		weights, laws, lengths = append(weights, weight), append(laws, p.Law), append(lengths, p.Lengths)
 		parts = append(parts, FormatFloat(weight)+"@"+p.Spec)
 	}
@@ -98,7 +138,7 @@ func parseMixture(body string, open Opener) (Population, error) {
 	if len(errs) > 0 {
 		return Population{}, errors.Join(errs...)
 	}
-	return Population{Spec: nameMixture + ":" + strings.Join(parts, "+"), Variance: law, Law: law, Lengths: lengths[0]}, nil
+	return Population{Spec: nameMixture + ":" + strings.Join(parts, "+"), Variance: law, Law: law, Lengths: lengths[0], Noisy: noisy}, nil
 }
 
 // splitMixture splits at every + before a weight: a number, then @. Others,

@@ -46,6 +46,11 @@ func TestPopulations(t *testing.T) {
 		{"mixture:0.3@beta:a=2,b=6+0.7@uniform", "mixture:0.3@beta:a=2,b=6+0.7@uniform", 0.3*48./72 + 0.7*2./3},
 		{" mixture: 0.5 @ uniform + 0.5 @ point : p = 5e-1 ", "mixture:0.5@uniform+0.5@point:p=0.5", 0.5*2./3 + 0.5},
 		{"mixture:1@beta:a=1e+0,b=1", "mixture:1@beta:a=1,b=1", 2. / 3},
+		{"flip:q=.05@uniform", "flip:q=0.05@uniform", 0.19 + 0.81*2./3},
+		{" flip : q = 0.25 @ flip:q=0@ point:p=1", "flip:q=0.25@flip:q=0@point:p=1", 0.75},
+		{"flip:q=0.5@@spec", "flip:q=0.5@beta:a=0.1,b=0.3", 1},
+		{"flip:q=1@mixture:0.5@uniform+0.5@point:p=0", "flip:q=1@mixture:0.5@uniform+0.5@point:p=0", 1. / 3},
+		{"mixture:0.5@flip:q=0.05@point:p=0+0.5@point:p=0", "mixture:0.5@flip:q=0.05@point:p=0+0.5@point:p=0", 0.095},
 		{"atoms:path=atoms.csv", "atoms:path=atoms.csv", 0.75*0.36 + 0.25},
 		{"table:path=pilot.csv", "table:path=pilot.csv,smooth=none", 0.375},
 		{"mixture:.5@table:path=pilot.csv+.5@point:p=0", "mixture:0.5@table:path=pilot.csv,smooth=none+0.5@point:p=0", 0.1875},
@@ -88,7 +93,7 @@ func TestPopulationsRefuse(t *testing.T) {
 		want []string
 	}{
 		{"", []string{`"" has no name`}},
-		{"bta:a=1,b=1", []string{`unknown name "bta", want one of pareto-variance, pareto-success, beta, uniform, point, spiked-beta, mixture, atoms, table (did you mean beta?)`}},
+		{"bta:a=1,b=1", []string{`unknown name "bta", want one of pareto-variance, pareto-success, beta, uniform, point, spiked-beta, mixture, flip, atoms, table (did you mean beta?)`}},
 		{"bta:a", []string{`unknown name "bta"`, `bta: "a", want KEY=VALUE`}},
 		{"beta", []string{"beta: a is missing, " + beta, "beta: b is missing, " + beta}},
 		{"beta:a=0,b=NaN", []string{"beta: b = NaN, " + beta, "beta: a = 0, " + beta}},
@@ -131,6 +136,11 @@ func TestPopulationsRefuse(t *testing.T) {
 		{"uniform:tokens-sd=1,tokens-cap=4", []string{
 			"uniform: tokens is missing, want (0, 1e+09]: tokens-sd needs it", "uniform: tokens is missing, want (0, 1e+09]: tokens-cap needs it",
 		}},
+		{"flip", []string{"flip: q is missing, want [0, 1]", "flip: the population is missing, want flip:q=0.05@POPULATION"}},
+		{"flip:q=1.5,p=1@beta:a=0,b=1", []string{"flip: q = 1.5, want [0, 1]", "flip: beta: a = 0, " + beta, "flip: unknown parameter p, want one of q"}},
+		{"flip:q=x@", []string{"flip: q = x, want [0, 1]", `flip: "" has no name`}},
+		{"flip:q=0.1@pareto-variance:shape=2,min=0.1", []string{"flip: max is missing, want (min, 1]: an unbounded law has no rewards to turn round"}},
+		{"flip:q=0.1@uniform:tokens=500", []string{"flip: lengths go with what a prompt is, and not with how it is rewarded: want no tokens, neither keys nor a column"}},
 		{"mixture", []string{`mixture: component 1: "", want WEIGHT@SPEC with a weight in (0, 1]`}},
 		{"mixture:a=1", []string{`mixture: component 1: "a=1", want WEIGHT@SPEC`}},
 		{"mixture:0@uniform+1@unifrm", []string{`mixture: component 1: "0@uniform", want WEIGHT@SPEC`, `mixture: component 2: unknown name "unifrm"`}},
@@ -165,7 +175,7 @@ func TestKindsDescribeThemselves(t *testing.T) {
 		"smooth": "none", "tokens": "500", "tokens-sd": "100", "tokens-slope": "1", "tokens-cap": "1000",
 	}
 	for _, info := range spec.Populations() {
-		if info.Name == "mixture" {
+		if info.Name == "mixture" || info.Name == "flip" {
 			continue
 		}
 		sound["path"] = map[string]string{"atoms": "atoms.csv", "table": "pilot.csv"}[info.Name]

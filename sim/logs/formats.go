@@ -38,6 +38,10 @@ type format struct {
 	tokens    string   // of the completion: a number, or a list to count
 	truncated []string // true, "length" or "truncated"
 	void      string   // a status under which nothing was rewarded
+
+	completion []string // what the model wrote: the first that is there
+	answer     []string // the reference, likewise; nil where the trainer logs none
+	textless   string   // why completions cannot be read
 }
 
 // The steps in paths.
@@ -64,59 +68,71 @@ var formats = []format{
 		name: "verl", keys: []string{"input", "output", "score"}, basis: readSource,
 		text: "input", part: "uid", step: "step", stepIn: stepFile,
 		reward: []string{"score"}, correct: []string{"acc"},
+		completion: []string{"output"}, answer: []string{"gts"},
 	},
 	{
 		name: "trl", keys: []string{"step", "prompt", "completion", "advantage"}, basis: readReaders,
 		text: "prompt", step: "step",
-		others: []string{"step", "advantage", "prompt", "completion"},
+		others:     []string{"step", "advantage", "prompt", "completion"},
+		completion: []string{"completion"},
 	},
 	{
 		name: "nemo-rl", keys: []string{"content", "rewards", "idx"}, basis: readSource,
 		expand: unwrapped, text: "content", joined: true, order: "idx", stepIn: stepName,
-		reward: []string{"filtered_rewards", "rewards"},
+		reward:   []string{"filtered_rewards", "rewards"},
+		textless: "content is prompt and answer in one text, and where one ends is not logged",
 	},
 	{
 		name: "prime-rl", keys: []string{"example_id", "reward"}, basis: readSource,
 		id: []string{"info.prime_rl.env_name", "example_id"}, text: "prompt", stepIn: stepFolder,
 		reward: []string{"reward"}, correct: []string{"metrics.correct"}, truncated: []string{"is_truncated"},
+		completion: []string{"completion"}, answer: []string{"answer"},
 	},
 	{
 		name: "skyrl", keys: []string{"input_prompt", "output_response", "score"}, basis: readReaders,
 		id: []string{"data_source", "env_extras.extra_info.index"}, text: "input_prompt", stepIn: stepFolder,
 		reward: []string{"score"}, sum: true, truncated: []string{"stop_reason"},
+		completion: []string{"output_response"},
 	},
 	{
 		name: "open-instruct", keys: []string{"prompt_idx", "sample_idx", "prompt_tokens", "reward"}, basis: readSource,
 		text: "prompt_tokens", rollout: "sample_idx", step: "step", // prompt_idx is wrong once masking dropped rows
 		reward: []string{"reward"}, tokens: "response_tokens", truncated: []string{"finish_reason"},
+		textless: "response_tokens are numbers of tokens, and their texts are not logged",
 	},
 	{name: "open-instruct", keys: []string{"run_name", "git_commit", "model_name"}, basis: readSource, ignore: "metadata of the run"},
 	{
 		name: "slime", keys: []string{"rollout_id", "samples"}, basis: readSource,
 		expand: slimeSamples, text: "prompt", part: "group_index", rollout: "index", step: "rollout_id",
 		reward: []string{"reward"}, tokens: "response_length", truncated: []string{"status"}, void: "status",
+		completion: []string{"response"}, answer: []string{"label"},
 	},
 	{
 		name: "areal", keys: []string{"idx", "of", "seqlen", "reward"}, basis: readSource,
 		fileName: true, part: "pass", stepIn: version, reward: []string{"reward"},
+		completion: []string{"completion"},
 	},
 	{
 		name: "rllm", keys: []string{"task_hash", "trajectories"}, basis: readSource,
 		expand: trajectories, single: true, id: []string{"task_hash"}, text: "task", rollout: "episode_id", step: "training_step",
 		reward: []string{"reward"}, others: []string{"training_step", "epoch", "is_correct"}, correct: []string{"is_correct"},
+		completion: []string{"completion"}, answer: []string{"task.answer"},
 	},
 	{
 		name: "ms-swift", keys: []string{"gen_step", "prompt", "completion"}, basis: readSource + "; that a dict makes one line is recalled",
 		expand: columns, text: "prompt", step: "gen_step",
 		reward: []string{"reward"}, others: []string{"gen_step", "prompt", "completion", "advantages", "advantage", "global_step"},
+		completion: []string{"completion"},
 	},
 	{
 		name: "openrlhf-limr", keys: []string{"prompt", "response", "reward", "response_length"}, basis: readSource,
 		text: "prompt", stepIn: stepName, reward: []string{"reward"}, tokens: "response_length",
+		completion: []string{"response"},
 	},
 	{
 		name: "lm-eval", keys: []string{"doc_id", "filter", "filtered_resps", "metrics"}, basis: readSource + "; the meaning of single keys is recalled",
-		expand: filters, id: []string{"doc_id"}, text: "doc", sparse: true, others: []string{"doc_id", "doc"},
+		expand: filters, id: []string{"doc_id"}, text: "doc", sparse: true, others: []string{"doc_id", "doc", "completion", "target"},
+		completion: []string{"completion"}, answer: []string{"target"},
 	},
 	{
 		name: "openai", keys: []string{"custom_id", "response"}, basis: recalled,
@@ -125,42 +141,53 @@ var formats = []format{
 	{
 		name: "openai", keys: []string{"messages"}, basis: recalled,
 		expand: chat, id: []string{"id"}, text: "prompt", reward: []string{"reward", "score"},
+		completion: []string{"completion"}, answer: []string{"answer"},
 	},
 	{
 		name: "eval-list", keys: []string{"question_id", "graded_list"}, basis: readSource,
-		expand: list("graded_list"), id: []string{"question_id"}, part: eachRecord, reward: []string{"graded_list"},
+		expand: list("graded_list", "code_list"), id: []string{"question_id"}, part: eachRecord, reward: []string{"graded_list"},
+		completion: []string{"code_list"},
 	},
 	{
 		name: "eval-list", keys: []string{"raw_scored_generations"}, basis: readSource,
 		expand: scoredGenerations, id: []string{"key"}, part: eachRecord, reward: []string{"scored"},
+		completion: []string{"generation"},
 	},
 	{
 		name: "eval-list", keys: []string{"idx", "question", "score"}, basis: readSource,
-		expand: list("score"), id: []string{"idx"}, text: "question", part: eachRecord, reward: []string{"score"},
+		expand: list("score", "code"), id: []string{"idx"}, text: "question", part: eachRecord, reward: []string{"score"},
+		completion: []string{"code"}, answer: []string{"gt"},
 	},
 	{
 		name: "eval-list", keys: []string{"task_id", "passed"}, basis: readSource,
 		id: []string{"task_id"}, rollout: "completion_id", reward: []string{"passed"},
+		completion: []string{"completion"},
 	},
 	{
 		name: "eval-list", keys: []string{"sample_id", "Pass@1"}, basis: readSource,
 		refuse: "it has shares of successes without the number of rollouts behind them, and -1 there means not run",
 	},
-	{name: tableFormat, keys: []string{"prompt_id", "n", "successes"}, basis: "our own"},
+	{name: tableFormat, keys: []string{"prompt_id", "n", "successes"}, basis: "our own", textless: noTexts},
 	{
 		name: tableFormat, keys: []string{"prompt_id", "n", "rewards"}, basis: "our own",
 		expand: gradedRow, id: []string{"prompt_id"}, part: "visit", step: "step", reward: []string{"rewards"},
+		textless: noTexts,
 	},
 	{
-		name: "vigorlab", keys: []string{"prompt_id", "index", "round", "reward"}, basis: "our own, rollouts.jsonl of vigorlab rollout",
-		id: []string{"prompt_id"}, text: "prompt", rollout: "index", step: "step",
+		name: "vigorlab", keys: []string{"prompt_id", "index", "round", "reward"}, basis: "our own, rollouts.jsonl of vigorlab rollout and grade",
+		id: []string{"prompt_id"}, text: "prompt", part: "visit", rollout: "index", step: "step",
 		reward: []string{"reward"}, tokens: "tokens", truncated: []string{"truncated"},
+		completion: []string{"completion"}, answer: []string{"answer"},
 	},
 	{
 		name: "rows", keys: []string{"prompt", "reward"}, basis: "our own",
 		text: "prompt", step: "step", reward: []string{"reward"},
+		completion: []string{"completion", "response"}, answer: []string{"answer"},
 	},
 }
+
+// noTexts is why a table has no completions.
+const noTexts = "a table has counts of rollouts and no texts: grade the log that it was made of"
 
 // tableFormat is the name of canonical tables.
 const tableFormat = "table"
@@ -240,18 +267,27 @@ func unwrapped(r record, yield func(record) error) error {
 	return yield(r)
 }
 
-// list yields a record for every element of a list, which takes its place.
-func list(key string) func(record, func(record) error) error {
+// list yields a record for every element of a list, which takes its place; so do
+// those of a list of completions beside it, if it is as long.
+func list(key string, beside ...string) func(record, func(record) error) error {
 	return func(r record, yield func(record) error) error {
 		elements, err := r.key(key).elements()
 		if err != nil {
 			return fmt.Errorf("%s is %w", key, err)
 		}
+		completions := map[string][]value{}
+		for _, k := range beside {
+			if texts, err := r.key(k).elements(); err == nil && len(texts) == len(elements) {
+				completions[k] = texts
+			}
+		}
 		one := append(record(nil), r...)
-		for _, e := range elements {
+		for place, e := range elements {
 			for i := range one {
 				if one[i].key == key {
 					one[i].value = e
+				} else if texts := completions[one[i].key]; texts != nil {
+					one[i].value = texts[place]
 				}
 			}
 			if err := yield(one); err != nil {
@@ -336,6 +372,11 @@ func trajectories(r record, yield func(record) error) error {
 		if v := one.key("reward"); v != "" {
 			out = append(out, field{key, v})
 		}
+		if steps, err := one.key("steps").elements(); err == nil && len(steps) > 0 && len(all) == 1 {
+			if last, err := record(nil).parse(string(steps[len(steps)-1])); err == nil {
+				out = append(out, field{"completion", last.key("model_response")})
+			}
+		}
 	}
 	return yield(out)
 }
@@ -356,8 +397,11 @@ func filters(r record, yield func(record) error) error {
 			out = append(out, field{name + "," + filter, v})
 		}
 	}
-	if responses, err := r.key("resps").elements(); err == nil && len(responses) == 1 && responses[0].count() > r.key("filtered_resps").count() {
+	responses, err := r.key("resps").elements()
+	if err == nil && len(responses) == 1 && responses[0].count() > r.key("filtered_resps").count() {
 		out = append(out, field{unscored, "true"})
+	} else if err == nil && len(responses) == 1 {
+		out = append(out, field{"completion", responses[0]}, field{"target", r.key("target")})
 	}
 	return yield(out)
 }
@@ -372,32 +416,40 @@ func chat(r record, yield func(record) error) error {
 		return fmt.Errorf("messages is %w", err)
 	}
 	var prompt strings.Builder
+	completion := value("")
 	for i, m := range messages {
 		one, err := record(nil).parse(string(m))
 		if err != nil {
 			return fmt.Errorf("messages: %w", err)
 		}
 		if role, _ := one.key("role").text(); i == len(messages)-1 && role == "assistant" {
+			completion = one.key("content")
 			break
 		}
 		prompt.WriteString(string(m))
 	}
-	return yield(append(r, field{"prompt", quote(prompt.String())}))
+	return yield(append(r, field{"prompt", quote(prompt.String())}, field{"completion", completion}))
 }
 
-// scoredGenerations yields the graded answers of CRUXEval's map of lists.
+// scoredGenerations yields the graded answers of CRUXEval's map of lists, with
+// what was generated where a second map has it.
 func scoredGenerations(r record, yield func(record) error) error {
 	prompts, err := record(nil).parse(string(r.key("raw_scored_generations")))
 	if err != nil {
 		return fmt.Errorf("raw_scored_generations: %w", err)
 	}
+	generated, _ := record(nil).parse(string(r.key("raw_generations"))) // without it there are no texts
 	for _, p := range prompts {
 		answers, err := p.value.elements()
 		if err != nil {
 			return fmt.Errorf("%.40s is %w", p.key, err)
 		}
-		for _, a := range answers {
-			if err := yield(record{{"key", quote(p.key)}, {"scored", a}}); err != nil {
+		texts, err := generated.key(p.key).elements()
+		if err != nil || len(texts) != len(answers) {
+			texts = make([]value, len(answers))
+		}
+		for i, a := range answers {
+			if err := yield(record{{"key", quote(p.key)}, {"scored", a}, {"generation", texts[i]}}); err != nil {
 				return err
 			}
 		}

@@ -37,6 +37,9 @@ type Options struct {
 
 	Out string // the file that the table goes to, which is no log; may be ""
 
+	Completion string // the column of completions, "" for the format's own; for ReadTexts alone
+	Answer     string // the column of answers, likewise
+
 	Progress func(done, total int64) // bytes read of all files; may be nil
 }
 
@@ -65,8 +68,9 @@ type importer struct {
 	quickly maphash.Seed
 	digests map[uint64]uint64 // of prompts, by the quick hash of their JSON text
 
-	twins  map[string]string // digest and step of files read to their paths
-	before *placed           // the groups by position that came last
+	twins  map[string]string          // digest and step of files read to their paths
+	visit  func(record, *group) error // is shown every rollout that its group takes; may be nil
+	before *placed                    // the groups by position that came last
 	now    *placed
 	done   int64
 	total  int64
@@ -214,8 +218,11 @@ func (im *importer) rollout(r record) error {
 	im.support.add(s.reward)
 	im.seen.add(s.reward)
 	im.relate(s)
-	im.tally.add(s, im.attempt(s.step))
-	return nil
+	g := im.tally.add(s, im.attempt(s.step))
+	if g == nil || im.visit == nil {
+		return nil
+	}
+	return im.visit(r, g)
 }
 
 // where reads the step of a rollout, its record's or the path's. With a step,

@@ -72,37 +72,55 @@ type Report struct {
 // Import reads logs into a canonical table. A log that must not become one is a
 // *Refusal, with every reason at once.
 func Import(ctx context.Context, o Options) (*table.Table, *Report, error) {
-	if err := o.check(); err != nil {
-		return nil, nil, err
-	}
-	files, err := expand(o.Paths, o.Out)
+	files, err := o.files()
 	if err != nil {
 		return nil, nil, err
 	}
-	im := &importer{
+	im := newImporter(ctx, o)
+	if err := im.read(files); err != nil {
+		return nil, nil, err
+	}
+	if im.format.ready() {
+		return im.tables(files)
+	}
+	return im.result()
+}
+
+// files checks the options and returns the files that they name.
+func (o Options) files() ([]logFile, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	return expand(o.Paths, o.Out)
+}
+
+func newImporter(ctx context.Context, o Options) *importer {
+	return &importer{
 		evidence: newEvidence(o), ctx: ctx, twins: map[string]string{},
 		quickly: maphash.MakeSeed(), digests: map[uint64]uint64{},
 	}
+}
+
+// read reads files until one shows that the log will be refused.
+func (im *importer) read(files []logFile) error {
 	for _, f := range files {
 		im.total += f.size
 	}
 	for _, f := range files {
 		if err := im.open(f); err != nil {
-			return nil, nil, err
+			return err
 		}
-		if im.joined || im.badLine > 0 && !o.Lenient {
+		if im.joined || im.badLine > 0 && !im.o.Lenient {
 			break
 		}
 	}
 	switch {
 	case im.format == nil && im.bad > 0:
-		return nil, nil, errors.New(im.badExample)
+		return errors.New(im.badExample)
 	case im.format == nil:
-		return nil, nil, fmt.Errorf("none of %d files is a log: %s", len(files), short(append(im.skipped, torn(im.tornTails)...)))
-	case im.format.ready():
-		return im.tables(files)
+		return fmt.Errorf("none of %d files is a log: %s", len(files), short(append(im.skipped, torn(im.tornTails)...)))
 	}
-	return im.result()
+	return nil
 }
 
 // torn says of files that they end within their first record.
@@ -196,22 +214,30 @@ func (e *otherFormat) Error() string { return "another format" }
 
 // result judges what was read and returns the table.
 func (im *importer) result() (*table.Table, *Report, error) {
+	report, rule, err := im.judged()
+	if err != nil {
+		return nil, nil, err
+	}
+	im.tally.forget()
+	t := im.rowsOf(rule)
+	report.fill(t)
+	return t, report, nil
+}
+
+// judged judges what was read and reports it, with the rule of successes.
+func (im *importer) judged() (*Report, Rule, error) {
 	im.compare()
 	im.finish()
 	findings := im.verdicts()
 	against := slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Action != Refuse })
 	if len(against) > 0 {
-		return nil, nil, &Refusal{against}
+		return nil, Rule{}, &Refusal{against}
 	}
 	rule := im.o.Success
 	if rule == (Rule{}) {
 		rule, _ = im.support.rule()
 	}
-	report := im.report(findings, rule)
-	im.tally.forget()
-	t := im.rowsOf(rule)
-	report.fill(t)
-	return t, report, nil
+	return im.report(findings, rule), rule, nil
 }
 
 // report says what was done.

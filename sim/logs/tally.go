@@ -17,6 +17,7 @@ type group struct {
 	rollouts []uint64  // digests of the rollouts' own names, where they have any
 	text     uint64    // digest of the prompt's text, 0 where unknown
 	tokens   float64   // of the measured rollouts
+	ordinal  int32     // among all groups, in order of appearance
 	prompt   int32     // index into the tally's names
 	step     int32
 	stream   int32 // of files, that it was last seen in
@@ -66,8 +67,9 @@ func newTally() *tally {
 	return &tally{prompt: map[string]int32{}, live: map[groupKey]*group{}}
 }
 
-// add puts a rollout into its group.
-func (t *tally) add(s *sample, stream int32) {
+// add puts a rollout into its group, the last of it, and returns that; nil for a
+// rollout that was logged before.
+func (t *tally) add(s *sample, stream int32) *group {
 	prompt, known := t.prompt[string(s.name)]
 	if !known {
 		prompt = int32(len(t.names))
@@ -77,7 +79,7 @@ func (t *tally) add(s *sample, stream int32) {
 	key := groupKey{prompt, s.step, s.part}
 	g := t.live[key]
 	if g == nil {
-		g = &group{prompt: prompt, step: s.step, text: s.text}
+		g = &group{ordinal: int32(len(t.groups)), prompt: prompt, step: s.step, text: s.text}
 		t.groups = append(t.groups, g)
 		t.live[key] = g
 	}
@@ -90,7 +92,7 @@ func (t *tally) add(s *sample, stream int32) {
 	if s.rollout != 0 {
 		if slices.Contains(g.rollouts, s.rollout) {
 			t.duplicated++
-			return
+			return nil
 		}
 		g.rollouts = append(g.rollouts, s.rollout)
 	}
@@ -110,6 +112,7 @@ func (t *tally) add(s *sample, stream int32) {
 		g.ended++
 		g.cut += s.cut
 	}
+	return g
 }
 
 // supersede sets the groups of a stream from a step on aside: a later attempt

@@ -48,6 +48,7 @@ var arrows = []struct{ pkg, may string }{
 	{"sim/logs", "distributions/table"},
 	{"sim/reward", "distributions/spec sim/reward/formula sim/stream"},
 	{"sim/reward/formula", "sim/stream"},
+	{"sim/reward/agreement", ""},
 
 	{"sim", "distributions distributions/spec sim/rollout sim/strategy sim/advantage sim/schedule sim/stream"},
 	{"sim/train", "distributions distributions/spec sim sim/rollout sim/schedule sim/source sim/strategy sim/advantage sim/stream"},
