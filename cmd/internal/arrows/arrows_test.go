@@ -45,8 +45,9 @@ var arrows = []struct{ pkg, may string }{
 	{"sim/strategy/strategytest", "sim/rollout sim/strategy"},
 	{"sim/advantage", "distributions"},
 	{"sim/logs", "distributions/table"},
-	{"sim/reward", "distributions/spec sim/reward/formula sim/stream"},
+	{"sim/reward", "distributions/spec sim/reward/formula sim/reward/sandbox sim/stream"},
 	{"sim/reward/formula", "sim/stream"},
+	{"sim/reward/sandbox", ""},
 
 	{"sim", "distributions distributions/spec sim/rollout sim/strategy sim/advantage sim/schedule sim/stream"},
 	{"sim/train", "distributions distributions/spec sim sim/rollout sim/schedule sim/source sim/strategy sim/advantage sim/stream"},
@@ -131,6 +132,7 @@ func TestPlantedImports(t *testing.T) {
 		{"sim/logs", "vigorlab/sim/source"},
 		{"sim/reward", "vigorlab/sim/source"},
 		{"sim/reward/formula", "vigorlab/sim/reward"},
+		{"sim/reward/sandbox", "vigorlab/sim/reward"},
 		{"sim", "vigorlab/theory"},
 		{"sim", "vigorlab/sim/verify"},
 		{"sim/verify/gradient", "vigorlab/sim/source"},
