@@ -151,6 +151,7 @@ func TestCodeAsserts(t *testing.T) {
 		{"object", fenced("class Stack:\n    def __init__(self): self.xs = []\n    def push(self, x): self.xs.append(x)\n    def pop(self): return self.xs.pop()"), "s = Stack()\ns.push(1)\ns.push(2)\nassert s.pop() == 2\nassert s.xs == [1]", reward.Pass, 1, ""},
 		{"plain values", fenced("def f(): return (1, {2}, {3: None}, 1j, b'x', float('inf'), True)"), "assert f() == (1, {2}, {3: None}, 1j, b'x', float('inf'), True) and type(f()) is tuple", reward.Pass, 1, ""},
 		{"its modules", fenced("import math\ndef f(): return math.pi"), "assert math.isclose(f(), 3.14159, rel_tol=1e-4)", reward.Pass, 1, ""},
+		{"names of Python", fenced("def f(): return []\ndef len(x): return 3"), "assert len(f()) == 3", reward.Wrong, 0, ""},
 		{"keywords", fenced("def f(a, *, b=1): return a - b"), "assert f(3, b=2) == 1", reward.Pass, 1, ""},
 		{"a function as an argument", fenced("def f(g): return g(1)"), "assert f(lambda x: x) == 1", reward.CannotTell, 0, "hand the program an object of type function"},
 		{"tests that are no Python", fenced(adding), "assert add(1, 2) = 3", reward.CannotTell, 0, "SyntaxError"},

@@ -10,9 +10,12 @@
 // with its first process, with the wall clock and with the process that asked.
 //
 // What that does not promise: the kernel is shared, so a fault of the kernel is a
-// way out; a program can tell the machine's kernel, processors, memory, time and
-// what is installed under /usr; without a cgroup that may be written to, memory is
-// bounded for each process and not for all together (see [Sandbox.Whole]); limits
+// way out, and so may be timing; a program can tell the machine's kernel, processors,
+// memory, time and what is installed under /usr; it can take over bubblewrap's
+// process 1 inside, which has no more rights than itself, and so choose its exit
+// status; without a cgroup that may be written to, memory is bounded for each process
+// and not for all together (see [Sandbox.Whole]); where the process that asked is
+// killed in the instant of a start, the limit of CPU is what ends the program; limits
 // of time are of a machine that may be busy with other work.
 package sandbox
 

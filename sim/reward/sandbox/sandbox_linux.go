@@ -127,24 +127,33 @@ func (s *Sandbox) Run(ctx context.Context, job Job) (r Result, err error) {
 	cmd := exec.CommandContext(ctx, s.bwrap, args...)
 	cmd.Dir, cmd.Env = "/", []string{} // bubblewrap is process 1 inside
 	cmd.SysProcAttr = apart()
-	cmd.Cancel = killer(cmd)
+	held := &leash{inside: -1}
+	cmd.Cancel = held.pull
 	cmd.ExtraFiles = inside.theirs
 	cmd.WaitDelay = 2 * time.Second
 	stdout, stderr := &capped{most: job.Limits.Output, full: cancel}, &capped{most: job.Limits.Output, full: cancel}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(job.Stdin), stdout, stderr
+	held.mu.Lock() // until its group is known
 	if err := cmd.Start(); err != nil {
+		held.mu.Unlock()
 		return r, fmt.Errorf("sandbox: %w", err)
 	}
+	held.group = cmd.Process.Pid
+	held.mu.Unlock()
+	defer held.end()
 	timer := time.AfterFunc(job.Limits.Wall, func() { cancel(errWall) })
 	defer timer.Stop()
 	inside.start()
 	code := follow(status, func(child int) {
-		err := group.add(child)
-		if err == nil {
-			_, err = hold.Write([]byte{1})
-		}
+		err := held.let(child, func() error {
+			if err := group.add(child); err != nil {
+				return err
+			}
+			_, err := hold.Write([]byte{1})
+			return err
+		})
 		if err != nil {
-			cancel(fmt.Errorf("sandbox: %w", err))
+			cancel(err)
 		}
 	})
 	waitErr := cmd.Wait()
@@ -241,10 +250,49 @@ func apart() *syscall.SysProcAttr {
 	return a
 }
 
-// killer kills a started command and its group: what bubblewrap starts first does
-// not yet end with it. Later the program's process 1 does, and with that one all.
-func killer(cmd *exec.Cmd) func() error {
-	return func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+// A leash ends what a command started. Bubblewrap starts a process that becomes
+// process 1 inside, with which everything there ends. Until it is let go, the
+// command's process group holds it; from then on it has a session of its own, and
+// for a moment nothing ties its life to its parent's, so it is held by descriptor.
+type leash struct {
+	mu     sync.Mutex
+	group  int
+	inside int // a descriptor of process 1, or -1
+	pulled bool
+}
+
+// let holds the process and calls release, unless the leash was pulled.
+func (l *leash) let(process int, release func() error) (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pulled {
+		return nil
+	}
+	if l.inside, err = unix.PidfdOpen(process, 0); err != nil {
+		return fmt.Errorf("sandbox: pidfd_open: %w", err)
+	}
+	return release()
+}
+
+// pull kills everything. What has ended already is no error.
+func (l *leash) pull() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pulled = true
+	if l.inside >= 0 {
+		_ = unix.PidfdSendSignal(l.inside, unix.SIGKILL, nil, 0)
+	}
+	return syscall.Kill(-l.group, syscall.SIGKILL)
+}
+
+// end kills what is left inside, where the command has ended.
+func (l *leash) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inside >= 0 {
+		_ = unix.PidfdSendSignal(l.inside, unix.SIGKILL, nil, 0)
+		unix.Close(l.inside)
+	}
 }
 
 // keepToOurselves marks what this process inherited open (a lock of the shell, a
