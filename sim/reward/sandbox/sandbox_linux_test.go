@@ -124,7 +124,7 @@ func left(t testing.TB, mark string) []string {
 
 // mark is one that no other process of the machine has.
 func mark(t testing.TB) string {
-	return fmt.Sprintf("mark-%s-%d-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid(), time.Now().UnixNano())
+	return fmt.Sprintf("mark-%s-%d-%d", strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()), os.Getpid(), time.Now().UnixNano())
 }
 
 func TestRun(t *testing.T) {
@@ -381,10 +381,22 @@ os.kill(1, signal.SIGKILL)
 	}
 }
 
-// TestForks starts processes until that is refused, at most 200, and leaves them.
+// TestForks starts processes until that is refused, at most 200, and leaves them;
+// also where there are no cgroups.
 func TestForks(t *testing.T) {
 	t.Parallel()
 	s := box(t)
+	bare := *s
+	bare.groups = groups{}
+	for name, s := range map[string]*Sandbox{"as it is": s, "without cgroups": &bare} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forks(t, s)
+		})
+	}
+}
+
+func forks(t *testing.T, s *Sandbox) {
 	m := mark(t)
 	l := limits()
 	l.Processes = 20
@@ -513,6 +525,53 @@ func TestAnyWall(t *testing.T) {
 	}
 	if found := left(t, m); found != nil {
 		t.Errorf("left: %v", found)
+	}
+}
+
+// TestLeash pulls a leash on a command and a process of its that has a session of
+// its own, as process 1 of a sandbox has.
+func TestLeash(t *testing.T) {
+	box(t)
+	for name, end := range map[string]func(l *leash) error{
+		"pull": func(l *leash) error { return l.pull() },
+		"end": func(l *leash) error {
+			err := syscall.Kill(l.group, syscall.SIGKILL) // the command alone
+			l.end()
+			return err
+		},
+	} {
+		m := mark(t)
+		cmd := exec.Command("/usr/bin/python3", "-c",
+			"import subprocess, time\nprint(subprocess.Popen(['/usr/bin/python3', '-c', 'import time; time.sleep(600)', '"+m+"'], start_new_session=True, stdout=2).pid, flush=True)\ntime.sleep(600)")
+		cmd.SysProcAttr = apart()
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var child int
+		if _, err := fmt.Fscan(out, &child); err != nil {
+			t.Fatal(err)
+		}
+		l := &leash{group: cmd.Process.Pid, inside: -1}
+		released := false
+		if err := l.let(child, func() error { released = true; return nil }); err != nil || !released {
+			t.Fatalf("%s: released %v, error %v", name, released, err)
+		}
+		if err := end(l); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = cmd.Wait() // killed
+		if found := left(t, m); found != nil {
+			t.Errorf("%s: left: %v", name, found)
+			_ = syscall.Kill(child, syscall.SIGKILL)
+		}
+	}
+	late := &leash{inside: -1, pulled: true}
+	if err := late.let(os.Getpid(), func() error { return errors.New("let go") }); err != nil || late.inside != -1 {
+		t.Errorf("let go though pulled: %v", err)
 	}
 }
 
