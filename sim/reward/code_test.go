@@ -2,7 +2,6 @@ package reward_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -156,7 +155,10 @@ func TestCodeAsserts(t *testing.T) {
 		{"a function as an argument", fenced("def f(g): return g(1)"), "assert f(lambda x: x) == 1", reward.CannotTell, 0, "hand the program an object of type function"},
 		{"tests that are no Python", fenced(adding), "assert add(1, 2) = 3", reward.CannotTell, 0, "SyntaxError"},
 		{"nothing to test", fenced(adding), "def test_x(fixture):\n    pass", reward.CannotTell, 0, "nothing to test"},
-		{"setup fails", fenced(adding), "import no_such_module\nassert add(1, 2) == 3", reward.Error, 0, "before the tests: ModuleNotFoundError"},
+		{"tests without a module", fenced(adding), "import no_such_module\nassert add(1, 2) == 3", reward.CannotTell, 0, "No module named 'no_such_module'"},
+		{"a program without a module", fenced("def add(a, b): import no_such_module"), addList, reward.Error, 0, "No module named 'no_such_module'"},
+		{"not to be imported", fenced(adding), "from solution import sub\nassert sub(1, 2) == 3", reward.Error, 0, "before the tests: ImportError"},
+		{"before the tests", fenced("def f(): raise ValueError('no')"), "x = f()\nassert x == 1\nassert x == 2", reward.Error, 0, "before the tests: ValueError: no"},
 	})
 }
 
@@ -268,21 +270,28 @@ func TestCodeLimits(t *testing.T) {
 // TestLanguages runs a program of every language, one that takes too much memory
 // and one that fails.
 func TestLanguages(t *testing.T) {
-	needPrograms(t, "python3", "node", "bash")
-	for language, programs := range map[string]map[reward.Kind]string{
-		"python":     {reward.Pass: adder, reward.Error: "1/0", reward.Memory: "x = [0]\nwhile True: x += x"},
-		"javascript": {reward.Pass: "const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number); console.log(a + b)", reward.Error: "throw 1", reward.Memory: "const x = []; while (true) x.push(new Array(1e5).fill(x.length))"},
-		"bash":       {reward.Pass: "read a b; echo $((a + b))", reward.Error: "exit 1", reward.Memory: "x=x; while :; do x=$x$x; done"},
+	for _, c := range []struct{ language, command, adds, fails, hoards, nine string }{
+		{"python", "python3", adder, "1/0", "x = [0]\nwhile True: x += x", "print(9)"},
+		{
+			"javascript", "node", "const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number); console.log(a + b)",
+			"throw 1", "const x = []; while (true) x.push(new Array(1e5).fill(x.length))", "console.log(9)",
+		},
+		{"bash", "bash", "read a b; echo $((a + b))", "exit 1", "x=x; while :; do x=$x$x; done", "echo 9"},
 	} {
-		var verdicts []verdict
-		for kind, program := range programs {
-			verdicts = append(verdicts, verdict{language + " " + string(kind), fenced(program), sums, kind, map[bool]float64{true: 1}[kind == reward.Pass], ""})
-		}
-		verdicts = append(verdicts, verdict{language + " wrong", fenced(map[string]string{"python": "print(9)", "javascript": "console.log(9)", "bash": "echo 9"}[language]), sums, reward.Wrong, 0, `writes "9", want "3"`})
-		if language != "python" {
-			verdicts = append(verdicts, verdict{language + " calls", fenced("x"), addCall, reward.CannotTell, 0, "of Python alone"})
-		}
-		judgePrograms(t, "code:wall=60,cpu=20,memory=256,parallel=2,language="+language, verdicts)
+		t.Run(c.language, func(t *testing.T) {
+			needPrograms(t, c.command)
+			calls, reason := reward.CannotTell, "of Python alone"
+			if c.language == "python" {
+				calls, reason = reward.Error, "SyntaxError"
+			}
+			judgePrograms(t, "code:wall=60,cpu=20,memory=256,parallel=2,language="+c.language, []verdict{
+				{"right", fenced(c.adds), sums, reward.Pass, 1, "3 of 3"},
+				{"wrong", fenced(c.nine), sums, reward.Wrong, 0, `writes "9", want "3"`},
+				{"error", fenced(c.fails), sums, reward.Error, 0, "exit status 1"},
+				{"memory", fenced(c.hoards), sums, reward.Memory, 0, "256 MiB"},
+				{"calls", fenced("?"), addCall, calls, 0, reason},
+			})
+		})
 	}
 }
 
@@ -322,47 +331,48 @@ func TestCodeWithoutSandbox(t *testing.T) {
 	}
 }
 
-// TestCodeCloses checks that programs end with the verifier and with the context.
-func TestCodeCloses(t *testing.T) {
+// TestCodeEnds checks that programs end with the context and with the verifier.
+func TestCodeEnds(t *testing.T) {
 	needPrograms(t, "python3")
 	item := reward.Item{Completion: fenced("import time; time.sleep(600)"), Answer: sums}
 	v := parse(t, "code:wall=600")
 	ctx, cancel := context.WithCancel(context.Background())
-	failed := make(chan error, 1)
-	for end, want := range map[string]error{"context": context.Canceled, "close": reward.ErrClosed} {
-		if end == "close" {
-			ctx = context.Background()
-		}
+	defer cancel()
+	verify := func(ctx context.Context) <-chan error {
+		failed := make(chan error, 1)
 		go func() {
 			_, err := v.Verify(ctx, item)
 			failed <- err
 		}()
-		if end == "context" {
-			cancel()
-		} else if err := v.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := <-failed; !errors.Is(err, want) {
-			t.Errorf("%s: error %v, want %v", end, err, want)
-		}
-		if end == "close" {
-			break
-		}
+		return failed
 	}
+	failed := verify(ctx)
 	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+	failed = verify(context.Background())
+	if err := v.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 2 { // the one that ran, and one that came late
+		if err := <-failed; !errors.Is(err, reward.ErrClosed) {
+			t.Errorf("error %v, want %v", err, reward.ErrClosed)
+		}
+		failed = verify(context.Background())
+	}
+	<-failed
 }
 
 func BenchmarkCode(b *testing.B) {
 	needPrograms(b, "python3")
-	tests, _ := json.Marshal(map[string]any{"inputs": []string{"1 2"}, "outputs": []string{"3"}})
 	for name, item := range map[string]reward.Item{
-		"stdin":  {Completion: fenced(adder), Answer: string(tests)},
+		"stdin":  {Completion: fenced(adder), Answer: `{"inputs": ["1 2"], "outputs": ["3"]}`},
 		"calls":  {Completion: fenced(adding), Answer: addCall},
 		"assert": {Completion: fenced(adding), Answer: addList},
 	} {
 		b.Run(name, func(b *testing.B) {
 			v := parse(b, "code:wall=60")
-			before := children(b)
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					if g, err := v.Verify(context.Background(), item); err != nil || g.Kind != reward.Pass {
@@ -370,7 +380,6 @@ func BenchmarkCode(b *testing.B) {
 					}
 				}
 			})
-			b.ReportMetric((children(b)-before).Seconds()*1e3/float64(b.N), "cpu-ms/op")
 		})
 	}
 }

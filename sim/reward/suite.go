@@ -59,7 +59,8 @@ func (s suite) kind() string {
 //   - test and entry_point, as HumanEval has it: Python that defines check;
 //   - test_list, with test_imports and test_setup_code, as MBPP has it, or a list of
 //     texts: Python, each text a test;
-//   - a text that is not JSON and holds an assert: Python.
+//   - a text that is not JSON and holds an assert: Python, where asserts, calls and
+//     functions test_... are tests. Classes of unittest are none.
 func readSuite(answer string) (suite, error) {
 	text := strings.TrimSpace(answer)
 	if text == "" {

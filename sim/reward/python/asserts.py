@@ -232,6 +232,10 @@ def run(code, names):
         return "wrong", str(e) or "an assert does not hold"
     except Unsendable as e:
         return "cannot tell", f"the tests hand the program an object of type {e}"
+    except ImportError as e:
+        # One of the program's, sent over, has no name.
+        untold = e.name and e.name not in ("solution", "program")
+        return "cannot tell" if untold else "error", f"{type(e).__name__}: {e}"
     except Exception as e:
         return "error", f"{type(e).__name__}: {e}"
     return "pass", ""
