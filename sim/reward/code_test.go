@@ -172,6 +172,29 @@ func TestCodePrompt(t *testing.T) {
 	}
 }
 
+// TestCodeKinds checks that tests of another kind than asked for are not run, and
+// that completions which were cut off are wrong or judged.
+func TestCodeKinds(t *testing.T) {
+	needPrograms(t, "python3")
+	kinds := map[string]string{"stdin": sums, "calls": addCall, "assert": addTest}
+	both := fenced(adding + "\nif __name__ == '__main__': print(add(*map(int, input().split())))")
+	for kind := range kinds {
+		v := parse(t, "code:wall=60,truncated=judge,tests="+kind)
+		for of, answer := range kinds {
+			want := reward.CannotTell
+			if kind == of {
+				want = reward.Pass
+			}
+			if g := grade(t, v, reward.Item{Completion: both, Answer: answer, Truncated: true}); g.Kind != want {
+				t.Errorf("tests=%s of %s: %+v, want %s", kind, of, g, want)
+			}
+		}
+	}
+	if g := grade(t, parse(t, "code"), reward.Item{Completion: both, Answer: sums, Truncated: true}); g.Kind != reward.Wrong {
+		t.Errorf("cut off: %+v, want %s", g, reward.Wrong)
+	}
+}
+
 // TestCodeForged checks that a program cannot talk its way to a reward.
 func TestCodeForged(t *testing.T) {
 	needPrograms(t, "python3")
