@@ -232,7 +232,8 @@ def add(a, b):
     for root in ('/proc/self/environ', '/proc/self/cmdline', '/proc/1/cmdline', '/box/tests.json', '/box/asserts.py'):
         try: texts.append(open(root).read())
         except OSError: pass
-    return 3 if any('candidate(1, 2)' in t or 'add(1, 2) == 3' in t for t in texts) else 9`, reward.Wrong},
+    words = ('candidate', 'assert', 'wanted')
+    return a + b if any(w + end in t for t in texts for w in words for end in ('(1, 2)', ' add(1, 2)', ': 3')) else 9`, reward.Wrong},
 		{"changes the harness", "import sys\nm = sys.modules['__main__']\nm.pack = lambda v, o: True\nm.json.dumps = lambda v, **k: '{\"value\": true, \"kind\": \"pass\", \"done\": true}'\ndef add(a, b): return 9", ""},
 		{"raises what asserts raise", "def add(a, b): raise AssertionError", ""},
 		{"raises SystemExit", "def add(a, b): raise SystemExit(0)", reward.Error},

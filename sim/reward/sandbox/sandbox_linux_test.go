@@ -217,17 +217,22 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', udp)
 	}
 }
 
+// show lets every user of the machine into a folder.
+func show(t *testing.T, dir string) {
+	for ; dir != filepath.Clean(os.TempDir()) && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestFiles tries to read and change files of the machine, also by links and what
 // /proc shows.
 func TestFiles(t *testing.T) {
 	s := box(t)
 	t.Setenv("VIGORLAB_SECRET", "do-not-tell")
 	dir := t.TempDir()
-	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
-		if err := os.Chmod(d, 0o755); err != nil { // so that only the sandbox hides it
-			t.Fatal(err)
-		}
-	}
+	show(t, dir) // so that only the sandbox hides it
 	secret := filepath.Join(dir, "secret")
 	if err := os.WriteFile(secret, []byte("do-not-tell"), 0o666); err != nil {
 		t.Fatal(err)
@@ -599,9 +604,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("error %v, want a refusal that says how to get bubblewrap", err)
 	}
 	// One that runs the program without a sandbox says nothing of it as it must.
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	show(t, dir)
 	for _, script := range []string{"#!/bin/sh\necho no namespaces >&2\nexit 1\n", "#!/bin/sh\nexit 0\n"} {
 		if err := os.WriteFile(filepath.Join(dir, "bwrap"), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
