@@ -233,7 +233,7 @@ func TestFiles(t *testing.T) {
 	t.Setenv("VIGORLAB_SECRET", "do-not-tell")
 	dir := t.TempDir()
 	show(t, dir) // so that only the sandbox hides it
-	secret := filepath.Join(dir, "secret")
+	secret, m := filepath.Join(dir, "secret"), mark(t)
 	if err := os.WriteFile(secret, []byte("do-not-tell"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -260,11 +260,12 @@ attempt('rename', lambda: os.rename('/box/p.py', '/box/q.py'))
 attempt('remove', lambda: os.remove('/box/p.py'))
 attempt('remove folder', lambda: os.rmdir('/box'))
 attempt('chmod', lambda: os.chmod('/usr/bin/true', 0o777))
-os.symlink(secret, '/tmp/link')
-os.symlink('/usr/bin', '/tmp/bin')
-attempt('symbolic link', lambda: read('/tmp/link'))
-attempt('write by link', lambda: write('/tmp/link'))
-attempt('write by link to a folder', lambda: write('/tmp/bin/x'))
+link = '/tmp/' + sys.argv[2]
+os.symlink(secret, link)
+os.symlink('/usr/bin', link + '-bin')
+attempt('symbolic link', lambda: read(link))
+attempt('write by link', lambda: write(link))
+attempt('write by link to a folder', lambda: write(link + '-bin/x'))
 attempt('hard link', lambda: os.link('/usr/bin/true', '/tmp/true'))
 attempt('hard link to the job', lambda: os.link('/box/p.py', '/tmp/p.py'))
 attempt('device', lambda: os.mknod('/tmp/device', 0o600 | 0o020000, os.makedev(1, 1)))
@@ -273,11 +274,11 @@ attempt('environment', lambda: -1 if not any('do-not-tell' in v for v in os.envi
 attempt('environment of bubblewrap', lambda: -1 if b'do-not-tell' not in open('/proc/1/environ', 'rb').read() else 0)
 attempt('processes', lambda: -1 if len([p for p in os.listdir('/proc') if p.isdigit()]) <= 3 else 0)
 attempt('folders', lambda: -1 if set(os.listdir('/')) <= set('bin sbin lib lib32 lib64 libx32 usr etc proc dev tmp box'.split()) else os.listdir('/'))
-`, secret)
+`, secret, m)
 	if text, err := os.ReadFile(secret); err != nil || string(text) != "do-not-tell" {
 		t.Errorf("the file outside is %q now, error %v", text, err)
 	}
-	for _, path := range []string{"/x", "/usr/x", "/usr/bin/x", "/tmp/link", "/tmp/bin"} {
+	for _, path := range []string{"/x", "/usr/x", "/usr/bin/x", "/tmp/" + m, "/tmp/" + m + "-bin"} {
 		if _, err := os.Lstat(path); err == nil {
 			t.Errorf("there is a %s outside", path)
 		}
