@@ -59,7 +59,7 @@ var codeInfo = Info{
 		{Name: "cpu", Default: "5", Range: "[1, 3600]", Doc: "seconds of processor time that it may take"},
 		{Name: "memory", Default: "512", Range: "a whole number in [32, 1048576]", Doc: "MiB of each process, and of all together where cgroups allow"},
 		{Name: "processes", Default: "32", Range: "a whole number in [1, 4096]", Doc: "processes and threads"},
-		{Name: "tolerance", Default: "1e-6", Range: "[0, 1)", Doc: "of numbers that are not whole: of 1, or of the right number if that is larger"},
+		{Name: "tolerance", Default: "1e-06", Range: "[0, 1)", Doc: "of numbers that are not whole: of 1, or of the right number if that is larger"},
 		{Name: "parallel", Default: "0", Range: "a whole number in [0, 4096]", Doc: "programs at a time; 0: as many as there are cores"},
 		truncatedParameter,
 	},
