@@ -35,6 +35,8 @@ func TestOutputs(t *testing.T) {
 		{"1 2\n3\n", "1 2\n3", true},
 		{" 1 2 \n3\n\n", "1  2\n3", true},
 		{"1\n2", "1 2", false},
+		{"1\n2", "1", false},
+		{"1", "1\n2", false},
 		{"1\n\n2", "1\n2", false},
 		{"", "", true},
 		{"\n", "", true},
