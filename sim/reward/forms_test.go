@@ -197,7 +197,7 @@ func TestSpecFaults(t *testing.T) {
 		"numeric:tolerance=NaN":         "numeric: tolerance = NaN, want [0, 1)",
 		"numeric:tolerance=":            `numeric: "tolerance=", want KEY=VALUE`,
 		"flip:q=0.1":                    "flip: the verifier is missing, want flip:q=0.05@VERIFIER",
-		"flip:q=2@mth":                  "flip: q = 2, want [0, 1]\nunknown name \"mth\", want one of exact, numeric, choice, regex, math, flip, command (did you mean math?)",
+		"flip:q=2@mth":                  "flip: q = 2, want [0, 1]\nunknown name \"mth\", want one of exact, numeric, choice, regex, math, code, flip, command (did you mean math?)",
 		"flip@math":                     "flip: q is missing, want [0, 1]",
 		"flip:q=0.1,seed=-1@":           "flip: seed = -1, want a whole number",
 		"command":                       "command: there is no command, want command:CMD",
@@ -223,15 +223,20 @@ func TestSpecFaults(t *testing.T) {
 // makes of it has the parameters.
 func TestKnown(t *testing.T) {
 	for _, k := range reward.Known() {
-		v := parse(t, strings.ReplaceAll(k.Form, "command:CMD or ", ""))
-		for _, p := range k.Parameters {
-			if !strings.Contains(v.String(), p.Name+"="+p.Default) {
-				t.Errorf("%s prints as %q, without %s=%s", k.Form, v, p.Name, p.Default)
+		t.Run(k.Name, func(t *testing.T) {
+			if k.Name == "code" {
+				needPrograms(t, "python3")
 			}
-		}
-		if k.Doc == "" || k.Provenance != "own" {
-			t.Errorf("%+v", k)
-		}
+			v := parse(t, strings.ReplaceAll(k.Form, "command:CMD or ", ""))
+			for _, p := range k.Parameters {
+				if !strings.Contains(v.String(), p.Name+"="+p.Default) {
+					t.Errorf("%s prints as %q, without %s=%s", k.Form, v, p.Name, p.Default)
+				}
+			}
+			if k.Doc == "" || k.Provenance != "own" {
+				t.Errorf("%+v", k)
+			}
+		})
 	}
 }
 

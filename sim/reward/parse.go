@@ -41,6 +41,7 @@ func makers() []maker {
 		{choiceInfo, readChoice},
 		{regexInfo, readRegex},
 		{mathInfo, readMath},
+		{codeInfo, readCode},
 		{flipInfo, readFlip},
 		{commandInfo, readCommand},
 	}

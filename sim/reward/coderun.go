@@ -1,0 +1,333 @@
+package reward
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed" // the Python that runs in sandboxes
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"vigorlab/sim/reward/sandbox"
+)
+
+var (
+	//go:embed python/plain.py
+	plainPy []byte
+	//go:embed python/serve.py
+	servePy []byte
+	//go:embed python/asserts.py
+	assertsPy []byte
+)
+
+// pairs runs the program on every input.
+func (c *code) pairs(ctx context.Context, program string, tests suite) ([]outcome, error) {
+	var outcomes []outcome
+	for _, p := range tests.pairs {
+		r, err := c.run(ctx, sandbox.Job{
+			Args:  append([]string{c.interpreter}, append(c.language.args(c.limits.Memory), sandbox.Box+"/"+c.language.file)...),
+			Files: map[string][]byte{c.language.file: []byte(program)}, Stdin: []byte(p.in), Limits: c.limits,
+		})
+		if err != nil {
+			return nil, err
+		}
+		o, ok := c.failed(r)
+		if !ok {
+			o = outcome{Pass, ""}
+			if got := string(r.Stdout); !c.judgement.output(got, p.out) {
+				o = outcome{Wrong, fmt.Sprintf("writes %s, want %s", brief(strings.TrimSpace(got)), brief(strings.TrimSpace(p.out)))}
+			}
+		}
+		outcomes = append(outcomes, o)
+		if o.kind != Pass && !c.all {
+			break
+		}
+	}
+	return outcomes, nil
+}
+
+func (c *code) run(ctx context.Context, job sandbox.Job) (sandbox.Result, error) {
+	job.Reserves = c.language.reserves
+	return c.box.Run(ctx, job)
+}
+
+// failed reads how a run ended: whether it failed, and by what.
+func (c *code) failed(r sandbox.Result) (outcome, bool) {
+	last := lastLine(r.Stderr)
+	switch r.End {
+	case sandbox.TimedOut:
+		return outcome{Time, fmt.Sprintf("takes longer than %v, or %v of processor time", c.limits.Wall, c.limits.CPU)}, true
+	case sandbox.NoMemory:
+		return outcome{Memory, fmt.Sprintf("takes more than %d MiB", c.limits.Memory>>20)}, true
+	case sandbox.TooLong:
+		return outcome{Sandbox, fmt.Sprintf("writes more than %d MiB", c.limits.Output>>20)}, true
+	case sandbox.Forbidden:
+		return outcome{Sandbox, fmt.Sprintf("%v: calls the kernel for what the sandbox forbids, or writes a file of more than %d MiB", syscall.Signal(r.Code-128), c.limits.File>>20)}, true
+	}
+	switch {
+	case r.Code == 0:
+		return outcome{}, false
+	case c.language.exhausted.Match(r.Stderr[max(0, len(r.Stderr)-4096):]):
+		return outcome{Memory, fmt.Sprintf("takes more than %d MiB: %s", c.limits.Memory>>20, brief(last))}, true
+	case r.Code > 128:
+		return outcome{Error, fmt.Sprintf("ended by signal %v: %s", syscall.Signal(r.Code-128), brief(last))}, true
+	}
+	return outcome{Error, fmt.Sprintf("exit status %d: %s", r.Code, brief(last))}, true
+}
+
+// lastLine is the last line of a text, which of a traceback is the exception.
+func lastLine(text []byte) string {
+	text = bytes.TrimSpace(text)
+	return string(text[bytes.LastIndexByte(text, '\n')+1:])
+}
+
+// server is the job of a program that answers calls, as many as given.
+func (c *code) server(program string, calls int, requests, answers *os.File) sandbox.Job {
+	limits := c.limits
+	limits.Wall *= time.Duration(calls)
+	limits.CPU *= time.Duration(calls)
+	each := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+	return sandbox.Job{
+		Args:   append([]string{c.interpreter}, append(c.language.args(limits.Memory), sandbox.Box+"/serve.py", each(c.limits.Wall), each(c.limits.CPU))...),
+		Files:  map[string][]byte{"program.py": []byte(program), "serve.py": servePy, "plain.py": plainPy},
+		Pipes:  []*os.File{requests, answers},
+		Limits: limits,
+	}
+}
+
+// calls asks the program for every call. After one that ended it, the others are
+// asked of a new run.
+func (c *code) calls(ctx context.Context, program string, tests suite) ([]outcome, error) {
+	var outcomes []outcome
+	for len(outcomes) < len(tests.calls) {
+		rest := tests.calls[len(outcomes):]
+		lines, r, err := c.serve(ctx, program, tests.entry, rest)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(lines) > 1+len(rest):
+			return []outcome{{Sandbox, "answers calls that nobody made"}}, nil
+		}
+		loaded := len(lines) > 0 // the first line says so
+		for i, line := range lines[min(1, len(lines)):] {
+			o := c.compare(line, rest[i], tests.entry)
+			outcomes = append(outcomes, o)
+			if o.kind != Pass && !c.all {
+				return outcomes, nil
+			}
+		}
+		for len(outcomes) < len(tests.calls) {
+			outcomes = append(outcomes, c.unfinished(r))
+			if !c.all {
+				return outcomes, nil
+			}
+			if loaded {
+				break
+			}
+		}
+	}
+	return outcomes, nil
+}
+
+// unfinished is the outcome of a test before whose end the run ended.
+func (c *code) unfinished(r sandbox.Result) outcome {
+	if o, failed := c.failed(r); failed {
+		return o
+	}
+	return outcome{Error, "ended before its tests did"}
+}
+
+// compare judges the answer to a call.
+func (c *code) compare(line []byte, call call, entry string) outcome {
+	answer, _ := readJSON(line).(map[string]any)
+	if raised, ok := answer["raise"].([]any); ok && len(raised) == 2 {
+		return outcome{Error, fmt.Sprintf("%s raises %s", entry, brief(fmt.Sprintf("%v: %v", raised...)))}
+	}
+	got, ok := answer["value"]
+	switch {
+	case !ok:
+		return outcome{Sandbox, fmt.Sprintf("answers a call with %s", brief(string(line)))}
+	case c.judgement.value(got, call.want), call.or != nil && c.judgement.value(got, call.or):
+		return outcome{Pass, ""}
+	}
+	return outcome{Wrong, fmt.Sprintf("%s returns %s, want %s", entry, brief(asJSON(got)), brief(asJSON(call.want)))}
+}
+
+// asJSON writes a value for a detail.
+func asJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// serve asks a run for calls, and returns the lines that came back.
+func (c *code) serve(ctx context.Context, program, entry string, calls []call) (lines [][]byte, r sandbox.Result, err error) {
+	var text bytes.Buffer
+	for _, call := range calls {
+		line, err := json.Marshal(map[string]any{"call": entry, "args": packed(call.args)})
+		if err != nil {
+			return nil, r, err
+		}
+		text.Write(append(line, '\n'))
+	}
+	p, err := pipes(2)
+	if err != nil {
+		return nil, r, err
+	}
+	requests, answers := p[0], p[1]
+	go func() {
+		_, _ = requests.w.Write(text.Bytes()) // a program that has ended reads no more
+		requests.w.Close()
+	}()
+	read := make(chan [][]byte, 1)
+	go func() { read <- readLines(answers.r, c.limits.Output) }()
+	r, err = c.run(ctx, c.server(program, len(calls)+1, requests.r, answers.w))
+	return <-read, r, err
+}
+
+// readLines reads lines up to the end of a file, or to its first so many bytes,
+// and closes it: of one that goes on, the writer finds that nobody reads it.
+func readLines(f *os.File, most int64) (lines [][]byte) {
+	defer f.Close()
+	in := bufio.NewReader(io.LimitReader(f, most))
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return lines
+		}
+		lines = append(lines, line)
+	}
+}
+
+// A pipe is one, with its two ends.
+type pipe struct{ r, w *os.File }
+
+// pipes makes some pipes.
+func pipes(n int) ([]pipe, error) {
+	made := make([]pipe, n)
+	for i := range made {
+		r, w, err := os.Pipe()
+		if err != nil {
+			for _, p := range made[:i] {
+				err = errors.Join(err, p.r.Close(), p.w.Close())
+			}
+			return nil, err
+		}
+		made[i] = pipe{r, w}
+	}
+	return made, nil
+}
+
+// asserts runs the tests in one sandbox and the program in another.
+func (c *code) asserts(ctx context.Context, program string, tests suite) ([]outcome, error) {
+	text, err := json.Marshal(map[string]any{
+		"setup": append([]string{}, tests.setup...), "tests": tests.asserts, "first": !c.all,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, err := pipes(3)
+	if err != nil {
+		return nil, err
+	}
+	requests, answers, report := p[0], p[1], p[2]
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	var served sandbox.Result
+	var servedErr error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		served, servedErr = c.run(serving, c.server(program, 1, requests.r, answers.w))
+	}()
+	read := make(chan [][]byte, 1)
+	go func() { read <- readLines(report.r, c.limits.Output) }()
+	limits := c.limits
+	limits.Wall += 2 * time.Second // so that what takes too long is the program
+	tested, err := c.run(ctx, sandbox.Job{
+		Args:  append([]string{c.interpreter}, append(c.language.args(limits.Memory), sandbox.Box+"/asserts.py")...),
+		Files: map[string][]byte{"tests.json": text, "asserts.py": assertsPy, "plain.py": plainPy},
+		Pipes: []*os.File{requests.w, answers.r, report.w}, Limits: limits,
+	})
+	found := readFindings(<-read)
+	if found.done || err != nil {
+		stop() // the program has nothing more to do
+	}
+	<-ended
+	switch {
+	case err != nil:
+		return nil, err
+	case found.done:
+		return found.outcomes, nil
+	case servedErr != nil:
+		return nil, servedErr
+	case !found.begun:
+		return []outcome{{CannotTell, "the tests cannot be read: " + brief(lastLine(tested.Stderr))}}, nil
+	}
+	rest, failed := c.failed(served)
+	if !failed && tested.End != sandbox.Exited {
+		rest, failed = c.failed(tested)
+	}
+	if !failed {
+		rest = outcome{Error, "ended before its tests did, or answers what is no answer"}
+	}
+	return found.fill(rest), nil
+}
+
+// findings are what python/asserts.py reports.
+type findings struct {
+	begun    bool // the tests could be read
+	tests    int  // how many there are
+	outcomes []outcome
+	done     bool // it came to its end
+}
+
+// mostTests bounds the tests of a file.
+const mostTests = 1_000_000
+
+// readFindings reads the lines of the report.
+func readFindings(lines [][]byte) findings {
+	var found findings
+	for _, line := range lines {
+		var f struct {
+			Tests  *int   `json:"tests"`
+			Kind   Kind   `json:"kind"`
+			Detail string `json:"detail"`
+			All    bool   `json:"all"` // of every test that is left
+			Done   bool   `json:"done"`
+		}
+		if json.Unmarshal(line, &f) != nil {
+			return found // what follows a torn line is no report
+		}
+		switch o := (outcome{f.Kind, f.Detail}); {
+		case f.Tests != nil && !(*f.Tests >= 0 && *f.Tests <= mostTests):
+			return found
+		case f.Tests != nil:
+			found.begun, found.tests = true, *f.Tests
+		case f.Done:
+			found.done = true
+		case f.All:
+			found.outcomes = found.fill(o)
+		default:
+			found.outcomes = append(found.outcomes, o)
+		}
+	}
+	return found
+}
+
+// fill gives every test that has no outcome the same one.
+func (f findings) fill(o outcome) []outcome {
+	for len(f.outcomes) < f.tests {
+		f.outcomes = append(f.outcomes, o)
+	}
+	return f.outcomes
+}

@@ -1,0 +1,244 @@
+"""Runs a file of tests whose program is elsewhere.
+
+The program runs in a sandbox of its own and answers calls (serve.py): it never
+meets the tests, what they expect, or this interpreter. A name that the tests use
+and do not define is the program's. Its answers are read as plain values, and
+anything else is a stand-in that knows calls, attributes and iteration, and is equal
+to itself alone. Requests go to descriptor 3, answers come from 4, and the report
+goes to 5: {"tests": N}, for each {"kind": ..., "detail": ...}, then {"done": true}. What
+fails before the tests is reported once, with "all": true.
+
+The tests are the assert statements and the calls at the top level of the file and
+then its functions test_... that need no arguments.
+"""
+import ast
+import builtins
+import json
+import os
+import sys
+import types
+
+sys.path.insert(0, "/box")
+from plain import pack, unpack  # noqa: E402
+
+LONGEST = 16 << 20  # an answer, in characters
+
+
+class ProgramError(Exception):
+    """An exception of the program that Python itself does not have."""
+
+
+class Gone(BaseException):
+    """The program has ended, or does not answer as it must."""
+
+
+class Unsendable(BaseException):
+    """The tests hand the program what is no plain value."""
+
+
+class Program:
+    def __init__(self):
+        self.requests = os.fdopen(3, "w", encoding="utf-8")
+        self.answers = os.fdopen(4, encoding="utf-8")
+        self.answer()  # the program is loaded
+
+    def answer(self):
+        line = self.answers.readline(LONGEST)
+        if not line.endswith("\n"):
+            raise Gone
+        return json.loads(line)
+
+    def ask(self, request):
+        try:
+            self.requests.write(json.dumps(request) + "\n")
+            self.requests.flush()
+            answer = self.answer()
+            if "value" in answer:
+                return unpack(answer["value"], self.stand_in), answer
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise Gone from None
+        if "raise" in answer:
+            name, text = answer["raise"]
+            kind = getattr(builtins, str(name), None)
+            if not (isinstance(kind, type) and issubclass(kind, Exception)):
+                kind = ProgramError
+            try:
+                error = kind(str(text))
+            except Exception:  # one that wants other arguments
+                error = ProgramError(str(text))
+            raise error
+        return None, answer
+
+    def stand_in(self, kind, value):
+        if kind != "ref" or type(value) is not int:
+            raise ValueError(kind)
+        return StandIn(self, value)
+
+    def call(self, what, args, kwargs):
+        request = {"call": what, "args": [send(a) for a in args]}
+        if kwargs:
+            request["kwargs"] = {k: send(a) for k, a in kwargs.items()}
+        value, answer = self.ask(request)
+        after = answer.get("args")
+        if isinstance(after, list) and len(after) == len(args):
+            for old, new in zip(args, after):
+                self.change(old, new)
+        return value
+
+    def change(self, old, packed):
+        """Makes an argument what the call has made of it."""
+        if not isinstance(old, (list, dict, set)):
+            return
+        try:
+            new = unpack(packed, self.stand_in)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise Gone from None
+        if type(new) is not type(old) or new == old:
+            return
+        if isinstance(old, list):
+            old[:] = new
+        else:
+            old.clear()
+            old.update(new)
+
+
+class StandIn:
+    """An object of the program's."""
+
+    def __init__(self, program, ref):
+        self._program, self._ref = program, ref
+
+    def __call__(self, *args, **kwargs):
+        return self._program.call(self._ref, args, kwargs)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._program.ask({"attr": self._ref, "name": name})[0]
+
+    def __iter__(self):
+        return iter(self._program.ask({"list": self._ref})[0])
+
+
+def send(value):
+    def other(v):
+        if isinstance(v, StandIn):
+            return {"ref": v._ref}
+        raise Unsendable(type(v).__name__)
+
+    return pack(value, other)
+
+
+class Names(dict):
+    """The globals of the tests; what is missing is the program's."""
+
+    def __init__(self, program):
+        super().__init__(__name__="tests")
+        self.program = program
+
+    def __missing__(self, name):
+        if name.startswith("__") or hasattr(builtins, name):
+            raise KeyError(name)
+        value, answer = self.program.ask({"get": name})
+        if "value" in answer:
+            self[name] = value
+            return value
+        if answer.get("module") and name in sys.stdlib_module_names:
+            self[name] = __import__(name)
+            return self[name]
+        raise KeyError(name)
+
+
+class Solution(types.ModuleType):
+    """The program as a module, for tests that import it by the usual names."""
+
+    def __init__(self, name, names):
+        super().__init__(name)
+        self._names = names
+        self.__all__ = []
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self._names[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def steps(source):
+    """Splits a file into its statements and whether each is a test."""
+    for node in ast.parse(source, "tests.py").body:
+        is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        code = compile(ast.Module([node], []), "tests.py", "exec")
+        yield code, isinstance(node, ast.Assert) or is_call, node
+
+
+def wants_nothing(function):
+    a = function.args
+    return len(a.defaults) >= len(a.args) + len(a.posonlyargs) and all(d is not None for d in a.kw_defaults)
+
+
+def parts(suite):
+    """Lists what is to be done, and whether each is a test."""
+    todo = []
+    for source in suite["setup"]:
+        todo += [(code, False) for code, _, _ in steps(source)]
+    for source in suite["tests"]:
+        whole = list(steps(source))
+        if len(suite["tests"]) > 1:  # each text is one test
+            todo.append((compile(source, "tests.py", "exec"), True))
+            continue
+        todo += [(code, is_test) for code, is_test, _ in whole]
+        todo += [
+            (compile(node.name + "()", "tests.py", "exec"), True)
+            for _, _, node in whole
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and wants_nothing(node)
+        ]
+    return todo
+
+
+def main():
+    report = os.fdopen(5, "w", encoding="utf-8")
+
+    def say(**what):
+        report.write(json.dumps(what) + "\n")
+        report.flush()
+
+    with open("/box/tests.json", encoding="utf-8") as f:
+        suite = json.load(f)
+    todo = parts(suite)
+    say(tests=sum(is_test for _, is_test in todo))
+    names = Names(Program())
+    for module in ("solution", "program"):
+        sys.modules[module] = Solution(module, names)
+    for code, is_test in todo:
+        kind, detail = run(code, names)
+        if is_test:
+            say(kind=kind, detail=detail[:300])
+        elif kind != "pass":
+            say(kind=kind, detail="before the tests: " + detail[:300], all=True)
+            break
+        if kind != "pass" and suite["first"]:
+            break
+    say(done=True)
+
+
+def run(code, names):
+    """Runs a step, and returns its kind and a detail."""
+    try:
+        exec(code, names)
+    except AssertionError as e:
+        return "wrong", str(e) or "an assert does not hold"
+    except Unsendable as e:
+        return "cannot tell", f"the tests hand the program an object of type {e}"
+    except ImportError as e:
+        # One of the program's, sent over, has no name.
+        untold = e.name and e.name not in ("solution", "program")
+        return "cannot tell" if untold else "error", f"{type(e).__name__}: {e}"
+    except Exception as e:
+        return "error", f"{type(e).__name__}: {e}"
+    return "pass", ""
+
+
+main()
