@@ -49,10 +49,11 @@ func (r *rolled) purpose(round int) string {
 	return forHoldout
 }
 
-// costFigures returns the figures of a cost by name. Only a server takes time that
+// costFigures returns the figures of a cost by name; unused are rollouts paid for
+// beside those that count, a part of the ledger's extra ones, as the held-out ones are. Only a server takes time that
 // means anything, and truncates.
 func (r *rolled) costFigures(c live.Cost) output.Object {
-	o := output.Object{{Key: "rollouts", Value: c.Rollouts}, {Key: "extra", Value: c.Extra}}
+	o := output.Object{{Key: "rollouts", Value: c.Rollouts}, {Key: "unused", Value: c.Extra}}
 	if r.tokens {
 		o.Add("tokens_out", c.Tokens)
 	}
@@ -88,7 +89,7 @@ func (r *rolled) document(outcome *sim.Outcome) output.Object {
 	o.Add("variance", figure(r.seen.Variance()))
 	l := r.seen.Ledger
 	ledger := output.Object{
-		{Key: "generated", Value: l.Generated}, {Key: "extra", Value: l.Extra}, {Key: "trained", Value: l.Trained}, {Key: "rounds", Value: l.Rounds},
+		{Key: "generated", Value: l.Generated}, {Key: "extra", Value: l.Extra}, {Key: "held_out", Value: r.flags.holdout * r.batch}, {Key: "trained", Value: l.Trained}, {Key: "rounds", Value: l.Rounds},
 	}
 	if r.tokens {
 		ledger.Add("tokens_out", l.GeneratedTokens)
@@ -211,7 +212,7 @@ func (r *rolled) roundsText(t *output.Text) {
 		g.Head = append(g.Head, "tokens out")
 	}
 	if r.served {
-		g.Head = append(g.Head, "tokens in", "truncated", "seconds", "extra")
+		g.Head = append(g.Head, "tokens in", "truncated", "seconds", "unused")
 	}
 	add := func(name, purpose string, c live.Cost) {
 		row := []string{name, purpose, fmt.Sprint(c.Rollouts)}

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +20,9 @@ func readCSV(r io.Reader, s sink) error {
 	in.FieldsPerRecord = -1 // short lines are ours to report
 	in.ReuseRecord = true
 	header, err := in.Read()
+	if _, odd := errors.AsType[*csv.ParseError](err); odd {
+		return errNoKind
+	}
 	if err != nil {
 		return err
 	}
