@@ -422,6 +422,9 @@ func TestLiveFaults(t *testing.T) {
 	if n := r.checkRollouts(); n != twoBudget || l.Ledger.Extra != book.Delivered-twoBudget || l.Ledger.Extra == 0 {
 		t.Errorf("%d rollouts, ledger %+v, want %d and the other %d of the server's book as extra", n, l.Ledger, twoBudget, book.Delivered-twoBudget)
 	}
+	if !strings.Contains(stderr, "requests failed and were asked again") {
+		t.Errorf("nothing is said of failed requests: %s", stderr)
+	}
 	refused := newLiveRun(t, server.URL, "--max-failures", "2", "--retries", "0")
 	refused.env = append(refused.env, "OPENAI_API_KEY="+key+"x")
 	code, wrong := refused.run()
@@ -443,6 +446,18 @@ func TestLiveFaults(t *testing.T) {
 		if strings.Contains(text, "sk-do-not-show") {
 			t.Errorf("standard error shows the key: %s", text)
 		}
+	}
+}
+
+// TestLiveCutOff: many completions that were cut off are warned of.
+func TestLiveCutOff(t *testing.T) {
+	const warning = "100 % of the completions were cut off by --max-tokens"
+	server := serveAnswers(t, livetest.Config{})
+	if stderr := newLiveRun(t, server.URL).done(); strings.Contains(stderr, "cut off") {
+		t.Errorf("whole completions: %s", stderr)
+	}
+	if stderr := newLiveRun(t, server.URL, "--max-tokens", "1").done(); !strings.Contains(stderr, warning) {
+		t.Errorf("%q is not in %s", warning, stderr)
 	}
 }
 

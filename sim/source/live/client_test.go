@@ -230,7 +230,7 @@ func TestRefusals(t *testing.T) {
 	s := livetest.New(t, livetest.Config{Key: "another", Refuse: []string{"top_p"}})
 	c := client(t, config(s.URL))
 	_, err := collect(t, c, "p", 0, 2)
-	checkError(t, err, s.URL, "401 Unauthorized: no such key: Bearer [key]")
+	checkError(t, err, s.URL, "401 Unauthorized: no such key: Bearer [key]", "--api-key-env")
 	if n := c.Counts(); n.Requests != 1 || n.Failures != 1 {
 		t.Errorf("counts %+v", n)
 	}

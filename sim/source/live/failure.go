@@ -50,8 +50,11 @@ func (c *Client) judge(ctx context.Context, base string, r request, res *http.Re
 		if status >= 300 && status < 400 {
 			f.text = c.show(fmt.Sprintf("%s: redirects to %s: give the base URL that is meant", base, res.Header.Get("Location")))
 		}
-		if status == http.StatusNotFound {
+		switch status {
+		case http.StatusNotFound:
 			f.text += "\nhint: base URLs of the protocol often end in /v1; check --model too"
+		case http.StatusUnauthorized, http.StatusForbidden:
+			f.text += "\nhint: the key comes from the environment variable that --api-key-env names"
 		}
 	}
 	return f
