@@ -138,7 +138,7 @@ func TestFewRollouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	verdict := strings.Join(r.Verdict, "\n")
-	for _, want := range []string{"tell no two families apart", "with 8 rollouts a prompt there are 4 values", "it is not rejected"} {
+	for _, want := range []string{"tell no two families apart", "with 8 rollouts a prompt there are 4 values", "whether it holds cannot be told", "(not rejected, p ="} {
 		if !strings.Contains(verdict, want) {
 			t.Errorf("verdict:\n%s\nwant in it: %s", verdict, want)
 		}
