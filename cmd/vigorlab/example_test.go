@@ -30,8 +30,9 @@ func runExamples(t *testing.T, cmd *cobra.Command) {
 	rolloutFiles(t, "rollouts")
 	questionsFile(t, ".")
 	gradedFileOf(t, ".")
-	for _, words := range examples {
-		if words[0] != "vigorlab" || words[1] != cmd.Name() {
+	for i, words := range examples {
+		prepares := i+1 < len(examples) && words[1] == "rollout" // a run that the next example reads
+		if words[0] != "vigorlab" || words[1] != cmd.Name() && !prepares {
 			t.Errorf("%q is no example of %s", words, cmd.Name())
 			continue
 		}
