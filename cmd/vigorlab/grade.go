@@ -15,7 +15,6 @@ import (
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/progress"
 	"vigorlab/cmd/vigorlab/internal/rundir"
-	"vigorlab/distributions/spec"
 	"vigorlab/sim/logs"
 	"vigorlab/sim/reward"
 	"vigorlab/sim/reward/agreement"
@@ -72,7 +71,7 @@ and rollouts.jsonl, the new rewards one line a rollout, which import reads.`,
 func (f *gradeFlags) run(ctx context.Context, a *app, paths []string) error {
 	options := f.options(paths)
 	options.Out, options.Completion, options.Answer = "", f.completion, f.answer
-	v := f.verifier(ctx)
+	v := f.verifier(ctx, f.verifierSpecs, "a spec such as math")
 	if v != nil {
 		defer v.Close()
 	}
@@ -114,22 +113,6 @@ func (f *gradeFlags) run(ctx context.Context, a *app, paths []string) error {
 	}
 	f.warn(a, r.warnings())
 	return r.result().print(a, f.format)
-}
-
-// verifier parses --verifier; nil where it is at fault.
-func (f *gradeFlags) verifier(ctx context.Context) reward.Verifier {
-	text, ok := f.once(f.verifierSpecs, "verifier", "a spec such as math")
-	if !ok {
-		return nil
-	}
-	text, err := spec.Expand(text, opener(ctx))
-	if err != nil {
-		f.add("--verifier", err)
-		return nil
-	}
-	v, err := reward.Parse(text)
-	f.add("--verifier", err)
-	return v
 }
 
 // suits checks that the log has what the comparison needs.

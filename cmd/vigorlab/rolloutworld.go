@@ -339,18 +339,8 @@ func (f *rolloutFlags) template(ctx context.Context) (*prompts.Template, string)
 // verifier parses --verifier; one that compares with an answer wants every prompt
 // to have one.
 func (f *rolloutFlags) verifier(ctx context.Context, set *prompts.Set) reward.Verifier {
-	text, ok := f.once(f.verifierSpecs, "verifier", "a spec such as numeric")
-	if !ok {
-		return nil
-	}
-	text, err := spec.Expand(text, opener(ctx))
-	if err != nil {
-		f.add("--verifier", err)
-		return nil
-	}
-	v, err := reward.Parse(text)
-	if err != nil {
-		f.add("--verifier", err)
+	v := f.common.verifier(ctx, f.verifierSpecs, "a spec such as numeric")
+	if v == nil {
 		return nil
 	}
 	if reward.NeedsAnswer(v) && set != nil {

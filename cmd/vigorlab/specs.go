@@ -8,6 +8,7 @@ import (
 
 	"vigorlab/distributions/spec"
 	"vigorlab/sim"
+	"vigorlab/sim/reward"
 	"vigorlab/sim/schedule"
 	"vigorlab/sim/strategy"
 )
@@ -150,4 +151,23 @@ func shortSpec(text string) string {
 		})
 	}
 	return s.String()
+}
+
+// verifier parses --verifier, given once; nil where it is at fault.
+func (c *common) verifier(ctx context.Context, specs []string, want string) reward.Verifier {
+	text, ok := c.once(specs, "verifier", want)
+	if !ok {
+		return nil
+	}
+	text, err := spec.Expand(text, opener(ctx))
+	if err != nil {
+		c.add("--verifier", err)
+		return nil
+	}
+	v, err := reward.Parse(text)
+	if err != nil {
+		c.add("--verifier", err)
+		return nil
+	}
+	return v
 }
