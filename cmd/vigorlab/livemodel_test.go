@@ -324,7 +324,7 @@ func (r *liveRun) killAfter(kept int) {
 }
 
 // checkReal checks that every rollout of the run is there once, judged as its text
-// is, and returns how many.
+// without white space around it is, and returns how many.
 func (r *liveRun) checkReal() int {
 	r.t.Helper()
 	answers := map[string]string{}
@@ -350,7 +350,7 @@ func (r *liveRun) checkReal() int {
 			r.t.Fatal(err)
 		}
 		key := fmt.Sprint(l.PromptID, " ", l.Index)
-		if seen[key] || l.Success != (l.Completion == answers[l.PromptID]) || l.Tokens < 1 {
+		if seen[key] || l.Success != (strings.TrimSpace(l.Completion) == answers[l.PromptID]) || l.Tokens < 1 {
 			r.t.Errorf("there twice, or judged wrongly: %s", lines.Bytes())
 		}
 		seen[key] = true
