@@ -108,7 +108,7 @@ var defects = []defect{
 	{
 		ID: "reward-unreadable", Report: "README, slime", Action: Refuse,
 		Wording: "%d rewards are no numbers in [-1e100, 1e100]: %s",
-		Hint:    "choose another column, or a key of the reward as in --reward reward.KEY",
+		Hint:    "choose another column, or a key of the reward as in --reward reward.KEY; what a pickle needs code for (#code) is never run: let the trainer save float(reward)",
 		found:   func(e *evidence) []any { return when(e.unreadable > 0, e.unreadable, e.unreadExample) },
 	},
 	{
