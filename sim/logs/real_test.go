@@ -12,7 +12,7 @@ import (
 	"vigorlab/sim/logs"
 )
 
-// TestTorch reads what torch.save itself wrote (testdata/real/make.py), and runs no
+// TestTorch reads what torch.save itself wrote (foreign/make.py), and runs no
 // code for rewards that only code could make.
 func TestTorch(t *testing.T) {
 	for i, says := range []string{"", "", `reward = {"#code":"numpy.core.multiarray.scalar"}`} {
@@ -38,7 +38,7 @@ func TestTorch(t *testing.T) {
 }
 
 // TestParquetWriters reads what DuckDB and Rust's arrow wrote of the same 3,000
-// completions (testdata/real/make.mjs): their codecs, dictionary pages, versions and
+// completions (foreign/make.mjs): their codecs, dictionary pages, versions and
 // row groups are not those of the library that reads them.
 func TestParquetWriters(t *testing.T) {
 	for _, writer := range []string{"duckdb_zstd", "duckdb_v2", "arrow_snappy"} {

@@ -1,7 +1,7 @@
 // Writes TRL's completions as three writers of Parquet that are not ours write them: DuckDB (zstd, dictionary pages, many
-// row groups; and uncompressed, version 2) and Rust's arrow (snappy, dictionary pages, version 1). Run by hand:
+// row groups; and uncompressed, version 2) and Rust's arrow (snappy, dictionary pages, version 1). Run by hand in ../testdata/real:
 //
-//   npm install --no-save @duckdb/node-api@1.5.6-r.1 parquet-wasm@0.8.0 apache-arrow@21.2.0 && node make.mjs
+//   npm install --no-save @duckdb/node-api@1.5.6-r.1 parquet-wasm@0.8.0 apache-arrow@21.2.0 && node ../../foreign/make.mjs
 import {writeFileSync} from "node:fs";
 import {DuckDBInstance} from "@duckdb/node-api";
 import {tableFromJSON, tableToIPC} from "apache-arrow";

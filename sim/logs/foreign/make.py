@@ -2,7 +2,7 @@
 """Writes slime's dumps as torch.save itself writes them: rollout_0.pt with plain
 numbers, rollout_1.pt with tensors and NumPy's arrays beside the rewards, and in
 protocol 4, rollout_2.pt with rewards that are NumPy's. Needs Debian's python3-torch and
-python3-numpy; run by hand in this folder."""
+python3-numpy; run by hand in ../testdata/real."""
 import numpy
 import torch
 
