@@ -90,7 +90,7 @@ func Observe(ctx context.Context, src rollout.Source, s strategy.Strategy, token
 	if sp.update.Fresh {
 		o.Fresh = &seen.exchanges[rounds]
 	}
-	o.eachTrained(func(_, n, _ int) { o.Ledger.Trained += n })
+	o.EachTrained(func(_, n, _ int) { o.Ledger.Trained += n })
 	if holdout > 0 {
 		if err := o.holdOut(ctx, seen, sp.batch.N, holdout); err != nil {
 			return nil, err
@@ -142,8 +142,9 @@ func (o *Observation) ForgetTokens() {
 	o.Ledger.GeneratedTokens = 0
 }
 
-// eachTrained calls f for every group that the update uses.
-func (o *Observation) eachTrained(f func(x, n, s int)) {
+// EachTrained calls f for every group that the update uses: s successes among
+// n > 0 rollouts of prompt x.
+func (o *Observation) EachTrained(f func(x, n, s int)) {
 	trained := o.Update.Prompts
 	if trained == nil {
 		for x, n := range o.TrainedN {

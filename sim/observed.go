@@ -135,7 +135,7 @@ func (o *Observation) rounds() int {
 // sizes returns the shares of group sizes in the update.
 func (o *Observation) sizes() []SizeShare {
 	groups, all := map[int]int{}, 0
-	o.eachTrained(func(_, n, _ int) { groups[n]++; all++ })
+	o.EachTrained(func(_, n, _ int) { groups[n]++; all++ })
 	var shares []SizeShare
 	for _, g := range slices.Sorted(maps.Keys(groups)) {
 		share := float64(groups[g]) / float64(all)
@@ -227,7 +227,7 @@ func (v *view) see() {
 			}
 		}
 	}
-	v.eachTrained(func(x, n, s int) {
+	v.EachTrained(func(x, n, s int) {
 		row, w := &v.rows[x], float64(n)
 		row[obTrained], row[obGroups] = w, 1
 		row[obSigma], row[obWSigma] = sigma(n, s), w*sigma(n, s)
@@ -280,7 +280,7 @@ func (v *view) judgeUpdate() {
 		}
 	} else {
 		evidence, why := v.evidence()
-		v.eachTrained(func(x, n, _ int) { add(x, float64(n), evidence[x].plus(v.held[x]), why) })
+		v.EachTrained(func(x, n, _ int) { add(x, float64(n), evidence[x].plus(v.held[x]), why) })
 	}
 	if least(v.held) < 2 {
 		v.noWSigmaU = "progress needs 2 rollouts of every prompt that neither chose nor trained: hold out 2 (--holdout)"

@@ -58,10 +58,6 @@ const (
 	noPreset       = "none"
 )
 
-// choicesARequest bounds the rollouts that one request asks for, and so what is in
-// flight: servers take 128 and more.
-const choicesARequest = 64
-
 func newRollout(a *app) *cobra.Command {
 	f := &rolloutFlags{client: live.DefaultConfig(), keyEnv: defaultKeyEnv, success: defaultSuccess}
 	f.timeout = f.client.Timeout.Seconds()
@@ -203,9 +199,13 @@ func (f *rolloutFlags) line(w *setting, s strategy.Strategy) *commandLine {
 	return l
 }
 
-// key names the run's streams: the first batch that simulate would take.
-func (f *rolloutFlags) key(w *setting) stream.Key {
-	return stream.New(f.seed).Named(w.name).With(uint64(w.batch), 0).With(0)
+// key names the run's streams.
+func (f *rolloutFlags) key(w *setting) stream.Key { return batchKey(f.seed, w.name, w.batch) }
+
+// batchKey names the streams of the one batch that rollout runs on: the first that
+// simulate would take.
+func batchKey(seed uint64, name string, batch int) stream.Key {
+	return stream.New(seed).Named(name).With(uint64(batch), 0).With(0)
 }
 
 // rollOut runs the strategy inside the run directory.

@@ -88,7 +88,7 @@ func (f *rolloutFlags) most() int {
 	if f.sendSeed {
 		return 1
 	}
-	return choicesARequest
+	return live.MaxChoices
 }
 
 // dryResult returns the expectation in each format.

@@ -50,8 +50,8 @@ func (r *rolled) purpose(round int) string {
 }
 
 // costFigures returns the figures of a cost by name; unused are rollouts paid for
-// beside those that count, a part of the ledger's extra ones, as the held-out ones are. Only a server takes time that
-// means anything, and truncates.
+// beside those that count, a part of the ledger's extra ones, as the held-out ones
+// are. Only a server takes time that means anything, and truncates.
 func (r *rolled) costFigures(c live.Cost) output.Object {
 	o := output.Object{{Key: "rollouts", Value: c.Rollouts}, {Key: "unused", Value: c.Extra}}
 	if r.tokens {

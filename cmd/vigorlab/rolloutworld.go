@@ -262,9 +262,8 @@ func (f *rolloutFlags) serve(a *app, w *setting, v reward.Verifier, rule logs.Ru
 	}
 	w.client = client
 	w.answerer = &live.Served{Completer: client, Grade: func(ctx context.Context, x, index int, c live.Completion) (live.Judgement, error) {
-		a := live.Answer{FinishReason: c.FinishReason}
 		g, err := v.Verify(ctx, reward.Item{
-			Prompt: w.prompts[x].Text, Completion: c.Text, Answer: w.prompts[x].Answer, Truncated: a.Truncated(), Index: uint64(index),
+			Prompt: w.prompts[x].Text, Completion: c.Text, Answer: w.prompts[x].Answer, Truncated: c.Truncated(), Index: uint64(index),
 		})
 		if err != nil {
 			return live.Judgement{}, fmt.Errorf("--verifier %s: prompt %s, rollout %d: %w", v.String(), w.prompts[x].ID, index, err)

@@ -13,7 +13,6 @@ import (
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/distributions/spec"
 	"vigorlab/distributions/table"
-	"vigorlab/sim/stream"
 	"vigorlab/sim/verify"
 )
 
@@ -110,9 +109,4 @@ func fits(t *table.Table, s *liveSpecs) error {
 		}
 	}
 	return nil
-}
-
-// batchKey names the streams of the one batch that rollout runs on.
-func batchKey(seed uint64, name string, batch int) stream.Key {
-	return stream.New(seed).Named(name).With(uint64(batch), 0).With(0)
 }

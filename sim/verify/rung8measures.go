@@ -2,7 +2,6 @@ package verify
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -102,38 +101,15 @@ func cutsOf(spec string) int {
 	return 0
 }
 
-// trained yields the prompts whose groups the update uses.
-func trained(o *sim.Observation) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		among := o.Update.Prompts
-		if among == nil {
-			among = everyPrompt(o.Batch)
-		}
-		for _, x := range among {
-			if o.TrainedN[x] > 0 && !yield(x) {
-				return
-			}
-		}
-	}
-}
-
-func everyPrompt(batch int) []int {
-	all := make([]int, batch)
-	for x := range all {
-		all[x] = x
-	}
-	return all
-}
-
 // zeroVariance counts the trained groups whose rewards all agree.
 func zeroVariance(o *sim.Observation) (agree, differ int) {
-	for x := range trained(o) {
-		if s := o.TrainedS[x]; s == 0 || s == o.TrainedN[x] {
+	o.EachTrained(func(_, n, s int) {
+		if s == 0 || s == n {
 			agree++
 		} else {
 			differ++
 		}
-	}
+	})
 	return agree, differ
 }
 
@@ -215,9 +191,7 @@ func sizeBins(o *sim.Observation, half int) []sizeBin {
 // groupSizes counts the trained groups by size.
 func groupSizes(o *sim.Observation) map[int]int {
 	groups := map[int]int{}
-	for x := range trained(o) {
-		groups[o.TrainedN[x]]++
-	}
+	o.EachTrained(func(_, n, _ int) { groups[n]++ })
 	return groups
 }
 

@@ -142,7 +142,7 @@ func (r *reply) completions(seconds float64) (all []Completion, counted bool) {
 		all[i].LogProb, tokens[i] = c.logProb()
 		exact += tokens[i]
 		weights[i] = len(all[i].Text) + c.thought()
-		if c.FinishReason != "length" {
+		if c.FinishReason != finishLength {
 			weights[i]++
 		}
 	}

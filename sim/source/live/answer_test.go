@@ -37,7 +37,7 @@ func TestSplitByHand(t *testing.T) {
 func TestSplitAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.IntRange(0, mostTokens).Draw(t, "total")
-		weights := rapid.SliceOfN(rapid.IntRange(0, 100_000), 1, maxChoices).Draw(t, "weights")
+		weights := rapid.SliceOfN(rapid.IntRange(0, 100_000), 1, MaxChoices).Draw(t, "weights")
 		sum, so := 0, 0
 		for _, w := range weights {
 			sum += w

@@ -10,7 +10,7 @@ import (
 // choices, its log probability and the bytes that spell it out included, and 1 MiB
 // for the rest.
 func longestBody(maxTokens int) int64 {
-	return 1<<20 + maxChoices*int64(maxTokens)<<10
+	return 1<<20 + MaxChoices*int64(maxTokens)<<10
 }
 
 // bounded ends bodies that are longer than most bytes, unpacked: an answer is held

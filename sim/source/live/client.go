@@ -15,9 +15,9 @@ import (
 	"vigorlab/sim/stream"
 )
 
-// maxChoices bounds the choices of one request: hosted servers allow 128, and
+// MaxChoices bounds the choices of one request: hosted servers allow 128, and
 // what is lost with a request is lost with all of its choices.
-const maxChoices = 64
+const MaxChoices = 64
 
 // connectTimeout is what a server may take to be reached; to answer, it has
 // Config.Timeout.
@@ -176,7 +176,7 @@ func (c *Client) width(n int) int {
 		return 1
 	}
 	servers := len(c.config.BaseURLs)
-	return min(maxChoices, (n+servers-1)/servers)
+	return min(MaxChoices, (n+servers-1)/servers)
 }
 
 // hand gives an answer's completions to take, unless it is too late, and

@@ -1,7 +1,8 @@
 // Package live asks served models for completions: the client of any server
 // that speaks the OpenAI protocol (vLLM, SGLang, llama.cpp, Ollama, hosted
-// ones), chat or completions. It refuses to know who gets how many, what a
-// completion is worth and what is kept on disk, and it reads no environment.
+// ones), chat or completions, and the Source of rollouts that journals each
+// before it counts and asks for none twice. It refuses to know who gets how many
+// and what a completion is worth, opens no file and reads no environment.
 package live
 
 import (
@@ -30,6 +31,12 @@ type Completion struct {
 	LogProb *float64 // sum of the log probabilities of its tokens, nil where not asked for or not given
 	Seconds float64  // wall clock of its request, retries not counted
 }
+
+// finishLength is the finish reason of a completion that max_tokens cut off.
+const finishLength = "length"
+
+// Truncated reports whether max_tokens cut the completion off.
+func (c *Completion) Truncated() bool { return c.FinishReason == finishLength }
 
 // A Sampling is the decoding of the policy. All of it is sent, neutral values
 // too, since the defaults of servers (top_k 40, a repetition penalty) distort

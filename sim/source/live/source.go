@@ -38,9 +38,6 @@ type Answer struct {
 	Judgement
 }
 
-// finishLength is the finish reason of a completion that max_tokens cut off.
-const finishLength = "length"
-
 // Truncated reports whether a limit on tokens cut the completion off.
 func (a *Answer) Truncated() bool { return a.FinishReason == finishLength }
 
