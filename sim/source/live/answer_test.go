@@ -227,22 +227,31 @@ func TestRefusable(t *testing.T) {
 }
 
 // TestPoolWaits: a server that asks for an hour is no hope, but one that is
-// being tried may be back at any time.
+// being tried may be back at any time; one that failed a request is its last choice.
 func TestPoolWaits(t *testing.T) {
 	now := time.Now()
 	busy := &server{until: now.Add(time.Hour)}
 	tried := &server{failures: tripAt, probing: true}
 	p := pool{servers: []*server{busy, tried}}
-	if s, wait := p.best(now); s != nil || wait != longestWait {
+	if s, wait := p.best(now, nil); s != nil || wait != longestWait {
 		t.Errorf("server %v in %v, want none for %v", s, wait, longestWait)
 	}
 	p.servers = p.servers[:1]
-	if s, wait := p.best(now); s != nil || wait != time.Hour {
+	if s, wait := p.best(now, nil); s != nil || wait != time.Hour {
 		t.Errorf("server %v in %v, want none for an hour", s, wait)
 	}
 	p.servers = []*server{busy, {inFlight: 2}, {inFlight: 1, asked: 9}, {inFlight: 1, asked: 3}}
-	if s, _ := p.best(now); s != p.servers[3] {
+	if s, _ := p.best(now, nil); s != p.servers[3] {
 		t.Errorf("asks %+v, want the one with least in flight and fewest requests", s)
+	}
+	if s, _ := p.best(now, p.servers[3]); s != p.servers[2] {
+		t.Errorf("asks %+v again, want another than the one that failed", s)
+	}
+	for _, servers := range [][]*server{{busy, p.servers[3]}, {p.servers[3], busy}} {
+		one := pool{servers: servers}
+		if s, _ := one.best(now, p.servers[3]); s != p.servers[3] {
+			t.Errorf("asks %+v, want the one that failed, as the other is set aside", s)
+		}
 	}
 }
 

@@ -207,8 +207,9 @@ func (c *Counts) extra(completion Completion) {
 // ask brings completions of a span, at least one and as many as one request
 // yields, or says why not.
 func (c *Client) ask(ctx, more context.Context, prompt string, s span) answer {
+	var last *server // that failed it
 	for failed := 0; ; {
-		completions, err := c.attempt(ctx, more, prompt, s)
+		completions, err := c.attempt(ctx, more, prompt, s, last)
 		f, ok := err.(*failure) // itself, not wrapped: a client that has stopped wraps the last one
 		switch {
 		case err == nil:
@@ -229,6 +230,7 @@ func (c *Client) ask(ctx, more context.Context, prompt string, s span) answer {
 		case <-time.After(time.Duration(jitter * float64(c.backoff(failed)))):
 		}
 		failed++
+		last = f.server
 	}
 }
 
@@ -237,16 +239,16 @@ func (c *Client) backoff(failures int) time.Duration {
 	return time.Duration(math.Min(float64(longestBackoff), math.Ldexp(float64(c.config.Backoff), failures)))
 }
 
-// attempt sends one request and judges what comes back. It waits for its turn
-// only until more ends.
-func (c *Client) attempt(ctx, more context.Context, prompt string, s span) ([]Completion, error) {
+// attempt sends one request, to another server than the last where it can, and
+// judges what comes back. It waits for its turn only until more ends.
+func (c *Client) attempt(ctx, more context.Context, prompt string, s span, last *server) ([]Completion, error) {
 	select {
 	case <-more.Done():
 		return nil, context.Cause(more)
 	case c.slots <- struct{}{}:
 	}
 	defer func() { <-c.slots }()
-	v, err := c.pool.pick(more)
+	v, err := c.pool.pick(more, last)
 	if err != nil {
 		return nil, err
 	}
@@ -269,6 +271,7 @@ func (c *Client) attempt(ctx, more context.Context, prompt string, s span) ([]Co
 	default:
 		c.pool.fail(v, f)
 	}
+	f.server = v.server
 	c.mu.Lock()
 	c.counts.Failures++
 	c.mu.Unlock()

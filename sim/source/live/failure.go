@@ -13,10 +13,11 @@ import (
 
 // A failure is a request that brought nothing.
 type failure struct {
-	text  string        // without the key
-	wish  time.Duration // not to be asked again before, says the server
-	again bool          // to be sent at once without a field
-	final bool          // not to be sent again
+	text   string        // without the key
+	server *server       // that was asked
+	wish   time.Duration // not to be asked again before, says the server
+	again  bool          // to be sent at once without a field
+	final  bool          // not to be sent again
 }
 
 func (f *failure) Error() string { return f.text }

@@ -39,7 +39,8 @@ type visit struct {
 }
 
 // A pool shares the load over servers. Who is asked is the one with the least
-// in flight. One that fails tripAt times in a row is set aside, for waits that
+// in flight, but for a request that failed another than the one that failed it:
+// or it might spend its retries on a dead server beside one that lives. One that fails tripAt times in a row is set aside, for waits that
 // double, after each of which a single request tries it again. Requests that
 // were in flight together when it was set aside fail together, and count as
 // the one failure that they are.
@@ -55,15 +56,16 @@ type pool struct {
 	changed  chan struct{} // closed when a server may have become free
 }
 
-// pick returns the server to ask next, once there is one.
-func (p *pool) pick(ctx context.Context) (visit, error) {
+// pick returns the server to ask next, once there is one: not the last, nil for
+// none, where there is another.
+func (p *pool) pick(ctx context.Context, last *server) (visit, error) {
 	for {
 		if ctx.Err() != nil {
 			return visit{}, context.Cause(ctx)
 		}
 		p.mu.Lock()
-		s, wait := p.best(time.Now())
-		stopped, last, changed := p.stopped, p.last, p.changed
+		s, wait := p.best(time.Now(), last)
+		stopped, failure, changed := p.stopped, p.last, p.changed
 		if s != nil && stopped == nil {
 			v := s.begin()
 			p.mu.Unlock()
@@ -74,7 +76,7 @@ func (p *pool) pick(ctx context.Context) (visit, error) {
 		case stopped != nil:
 			return visit{}, stopped
 		case wait > longestWait:
-			return visit{}, fmt.Errorf("no server may be asked for the next %v: %w", wait.Round(time.Second), last)
+			return visit{}, fmt.Errorf("no server may be asked for the next %v: %w", wait.Round(time.Second), failure)
 		}
 		select {
 		case <-ctx.Done():
@@ -86,7 +88,7 @@ func (p *pool) pick(ctx context.Context) (visit, error) {
 
 // best returns the server to ask now, or nil and how long none may be asked.
 // One that a request in flight tries may be back at any time.
-func (p *pool) best(now time.Time) (best *server, wait time.Duration) {
+func (p *pool) best(now time.Time, last *server) (best *server, wait time.Duration) {
 	wait = math.MaxInt64
 	for _, s := range p.servers {
 		switch {
@@ -94,7 +96,10 @@ func (p *pool) best(now time.Time) (best *server, wait time.Duration) {
 			wait = min(wait, longestWait)
 		case now.Before(s.until):
 			wait = min(wait, s.until.Sub(now))
-		case best == nil, s.inFlight < best.inFlight, s.inFlight == best.inFlight && s.asked < best.asked:
+		case best == nil, best == last:
+			best = s
+		case s == last:
+		case s.inFlight < best.inFlight, s.inFlight == best.inFlight && s.asked < best.asked:
 			best = s
 		}
 	}
