@@ -51,13 +51,17 @@ func serveAnswers(t *testing.T, c livetest.Config) *livetest.Server {
 		}
 		return float64(k%livePrompts) / livePrompts
 	}
-	c.Answer = func(_ string, right bool, serial int) string {
-		if right {
-			return fmt.Sprintf("try %d: the answer is 1", serial)
-		}
-		return fmt.Sprintf("try %d: the answer is 0", serial)
+	if c.Answer == nil {
+		c.Answer = answerText
 	}
 	return livetest.New(t, c)
+}
+
+func answerText(_ string, right bool, serial int) string {
+	if right {
+		return fmt.Sprintf("try %d: the answer is 1", serial)
+	}
+	return fmt.Sprintf("try %d: the answer is 0", serial)
 }
 
 func newLiveRun(t testing.TB, url string, args ...string) *liveRun {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -381,6 +382,14 @@ func (s *Server) text(prompt string, right bool, serial int) string {
 // LogProb is the log probability of every token that the server writes.
 const LogProb = -0.25
 
+// logProbs returns the log probabilities of n tokens, in the shape of either API.
+func logProbs(chat bool, n int) map[string]any {
+	if !chat {
+		return map[string]any{"token_logprobs": slices.Repeat([]float64{LogProb}, n)}
+	}
+	return map[string]any{"content": slices.Repeat([]map[string]float64{{"logprob": LogProb}}, n)}
+}
+
 // body writes an answer. A token is a byte, and one more ends the text, unless
 // max_tokens has cut it off.
 func (s *Server) body(q query, arrival int, texts []string, usage bool) []byte {
@@ -393,22 +402,13 @@ func (s *Server) body(q query, arrival int, texts []string, usage bool) []byte {
 			text, c["finish_reason"] = text[:size], "length"
 		}
 		tokens += size
-		all := make([]float64, size)
-		contents := make([]object, len(all))
-		for j := range all {
-			all[j], contents[j] = LogProb, object{"logprob": LogProb}
-		}
-		withLogProbs := q.logProbs && !s.config.NoLogProbs
 		if q.chat {
 			c["message"] = object{"role": "assistant", "content": text}
-			if withLogProbs {
-				c["logprobs"] = object{"content": contents}
-			}
 		} else {
 			c["text"] = text
-			if withLogProbs {
-				c["logprobs"] = object{"token_logprobs": all}
-			}
+		}
+		if q.logProbs && !s.config.NoLogProbs {
+			c["logprobs"] = logProbs(q.chat, size)
 		}
 		choices[i] = c
 	}
