@@ -91,7 +91,7 @@ type SourceConfig struct {
 	// asked and never came is charged, at most what was in flight.
 	Served bool
 	// Surplus, if not nil, returns what a server made so far beside what was
-	// asked, and its tokens.
+	// asked, and its tokens. It is asked after every call of Answerer.
 	Surplus func() (rollouts, tokens int)
 	// Journal, if not nil, puts entries on the disk. It is called from one
 	// goroutine at a time, and nothing counts before it has returned.
@@ -136,10 +136,12 @@ func (c Cost) Plus(d Cost) Cost {
 // It is no rollout.LengthSource, since nobody knows the mean length of a prompt's
 // rollouts beforehand, and no TruthSource. Draw fills in tokens all the same.
 type Source struct {
-	cfg     SourceConfig
-	kept    [][]outcome // by prompt and index
-	rounds  []roundCost
-	surplus Extra // as last told by cfg.Surplus
+	cfg    SourceConfig
+	kept   [][]outcome // by prompt and index
+	rounds []roundCost
+
+	charging sync.Mutex
+	surplus  Extra // as last told by cfg.Surplus
 }
 
 // An outcome is what must be remembered of a rollout.
@@ -338,13 +340,14 @@ func (s *Source) fetch(ctx context.Context, spans []Span, round int) error {
 		group.Go(func() error {
 			left, err := s.answer(running, span, entries, elapsed)
 			lost.Add(int64(left))
+			if err == nil { // now, or a kill would hide it
+				s.charge(running, entries, round, 0)
+			}
 			return err
 		})
 	}
 	err := group.Wait()
-	if extra := s.newSurplus(round, int(lost.Load())); extra != nil {
-		entries <- waiter{Entry: Entry{Extra: extra}}
-	}
+	s.charge(context.Background(), entries, round, int(lost.Load()))
 	close(entries)
 	if err := cmp.Or(<-written, err); err != nil {
 		return err
@@ -383,24 +386,29 @@ func (s *Source) answer(ctx context.Context, span Span, entries chan<- waiter, e
 	return left, err
 }
 
-// newSurplus returns what the server made beside what was asked since it was last
-// looked at, nil for nothing. Of it as many as never came may be answers that came
-// too late: those are charged as such, and not twice.
-func (s *Source) newSurplus(round, lost int) *Extra {
+// charge journals what the server made beside what was asked since it was last
+// looked at, unless ctx has ended meanwhile. Of it as many as never came may be
+// answers that came too late: those are charged as such, and not twice.
+func (s *Source) charge(ctx context.Context, entries chan<- waiter, round, lost int) {
 	if s.cfg.Surplus == nil {
-		return nil
+		return
 	}
+	s.charging.Lock()
+	defer s.charging.Unlock()
 	rollouts, tokens := s.cfg.Surplus()
+	if ctx.Err() != nil {
+		return // what is late is not told apart before all calls have ended
+	}
 	made := rollouts - s.surplus.Rollouts
 	extra := &Extra{made - lost, tokens - s.surplus.Tokens, round}
 	s.surplus = Extra{Rollouts: rollouts, Tokens: tokens}
 	if extra.Rollouts <= 0 {
-		return nil
+		return
 	}
 	if lost > 0 {
 		extra.Tokens = extra.Tokens * extra.Rollouts / made // in proportion: nobody knows which came late
 	}
-	return extra
+	entries <- waiter{Entry: Entry{Extra: extra}}
 }
 
 // mostEntries bounds a batch of the journal, and with it the entries in memory.

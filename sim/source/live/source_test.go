@@ -32,6 +32,7 @@ type model struct {
 	calls int
 	open  int // calls at once, and the most
 	most  int
+	ended bool // a call that waited saw ctx end
 }
 
 func (m *model) Reset(stream.Key) (int, error) { return m.prompts, nil }
@@ -74,6 +75,9 @@ func (m *model) one(ctx context.Context, x, index int) error {
 		m.mutex.Unlock()
 		if m.block != nil {
 			<-ctx.Done()
+			m.mutex.Lock()
+			m.ended = true
+			m.mutex.Unlock()
 			return ctx.Err()
 		}
 		return m.failure
@@ -240,7 +244,14 @@ func TestSourceEndsWithItsContext(t *testing.T) {
 				cancel()
 			}
 		}
-		c.Surplus = func() (int, int) { return 3, 30 } // of what was in flight, come too late
+		c.Surplus = func() (int, int) {
+			m.mutex.Lock()
+			defer m.mutex.Unlock()
+			if !m.ended {
+				return 0, 0
+			}
+			return 3, 30 // of what was in flight, come too late
+		}
 	})
 	if err := round(ctx, t, s, 20, 0, 4); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want that of the context", err)
@@ -397,16 +408,20 @@ func TestSourceLimits(t *testing.T) {
 }
 
 // TestSurplus: what a server made beside what was asked is charged once, whatever
-// the number of rounds and sittings.
+// the number of rounds and sittings, and before the round ends, which a kill or a
+// full disk may prevent.
 func TestSurplus(t *testing.T) {
 	l := &ledger{}
 	rollouts, tokens := 0, 0
 	for sitting := range 2 {
 		rollouts, tokens = 0, 0 // a new client
 		s := newSource(t, &model{prompts: 3}, l, func(c *live.SourceConfig) {
-			c.Surplus = func() (int, int) { rollouts, tokens = rollouts+2, tokens+10; return rollouts, tokens }
+			c.Surplus = func() (int, int) { return rollouts, tokens }
 		})
 		for r := range sitting + 2 {
+			if r >= 2*sitting { // the second sitting keeps two rounds
+				rollouts, tokens = rollouts+2, tokens+10
+			}
 			if err := round(context.Background(), t, s, 3, 2*r, 2); err != nil {
 				t.Fatal(err)
 			}
@@ -416,6 +431,21 @@ func TestSurplus(t *testing.T) {
 				t.Errorf("sitting %d, round %d: %d extra of %d tokens, want 2 of 10", sitting+1, r+1, c.Extra, c.ExtraTokens)
 			}
 		}
+	}
+	short := &ledger{full: 30}
+	m := &model{prompts: 50}
+	s := newSource(t, m, short, func(c *live.SourceConfig) {
+		c.Surplus = func() (int, int) {
+			m.mutex.Lock()
+			defer m.mutex.Unlock()
+			return m.calls, 5 * m.calls
+		}
+	})
+	if err := round(context.Background(), t, s, 50, 0, 2); err == nil {
+		t.Fatal("a full disk ends no round")
+	}
+	if !bytes.Contains(bytes.Join(short.lines, nil), []byte(`{"extra":`)) {
+		t.Error("the surplus of a round that did not end is not on the disk")
 	}
 }
 
