@@ -2,7 +2,9 @@ package sim_test
 
 import (
 	"context"
+	"encoding/json"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -101,6 +103,61 @@ func TestObservedByHand(t *testing.T) {
 		}
 		if got := out.Ineffective.Mean; got != 0.25 {
 			t.Errorf("holdout %d: ineffective = %v, want 1/4", c.holdout, got)
+		}
+	}
+}
+
+// texts answers with recorded rollouts of recorded lengths.
+type texts struct {
+	Rollouts []string
+	Tokens   [][]int
+}
+
+func (s *texts) Reset(stream.Key) (int, error) { return len(s.Rollouts), nil }
+
+func (s *texts) Draw(_ context.Context, ask []rollout.Request, first, got, tokens []int) error {
+	for i, q := range ask {
+		got[i] = strings.Count(s.Rollouts[q.X][first[i]:first[i]+q.N], "1")
+		tokens[i] = 0
+		for _, n := range s.Tokens[q.X][first[i] : first[i]+q.N] {
+			tokens[i] += n
+		}
+	}
+	return nil
+}
+
+// TestObservedGolden compares the figures of one batch and their standard errors with
+// those that observed.py writes out from their definitions.
+func TestObservedGolden(t *testing.T) {
+	var golden struct {
+		texts
+		HeldOut int `json:"held_out"`
+		Figures map[string]struct{ Mean, SE float64 }
+	}
+	content, err := os.ReadFile("testdata/observed.json")
+	if err == nil {
+		err = json.Unmarshal(content, &golden)
+	}
+	if err != nil || len(golden.Figures) != 15 {
+		t.Fatalf("%d figures, error %v", len(golden.Figures), err)
+	}
+	s, err := strategy.Parse("vigor:m0=2,rounds=2,alpha=0.5,gamma=2", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := sim.Observe(t.Context(), &golden.texts, s, true, golden.HeldOut, stream.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := o.Outcome()
+	figures := map[string]sim.Estimate{"variance": o.Variance()}
+	for _, f := range out.Named() {
+		figures[f.Name] = *f.Estimate
+	}
+	for name, want := range golden.Figures {
+		got, there := figures[name]
+		if !there || got.Reason != "" || !(math.Abs(got.Mean-want.Mean) < 1e-12) || !(math.Abs(got.SE-want.SE) < 1e-12) {
+			t.Errorf("%s = %+v, want %+v", name, got, want)
 		}
 	}
 }
