@@ -403,6 +403,22 @@ func TestAlikeAnswersAreSamples(t *testing.T) {
 	}
 }
 
+// TestSampling sends what the user wants of the policy as it is.
+func TestSampling(t *testing.T) {
+	s := livetest.New(t, livetest.Config{})
+	c := config(s.URL)
+	c.Sampling.Temperature, c.Sampling.TopP, c.Sampling.TopK, c.Sampling.MaxTokens = 0.7, 0.9, 50, 99
+	if _, err := collect(t, client(t, c), "p", 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	sent := s.Requests()[0]
+	for field, want := range map[string]float64{"temperature": 0.7, "top_p": 0.9, "top_k": 50, "max_tokens": 99, "min_p": 0, "repetition_penalty": 1} {
+		if sent[field] != want {
+			t.Errorf("sent %s = %v, want %v", field, sent[field], want)
+		}
+	}
+}
+
 // TestLength keeps what max_tokens cut off, and shares tokens exactly.
 func TestLength(t *testing.T) {
 	texts := []string{"four", "4", "is four"}

@@ -112,20 +112,31 @@ func (l *ledger) append(entries []live.Entry) error {
 	return nil
 }
 
-func (l *ledger) rollouts(t *testing.T) map[[2]int]int {
+// kept returns the rollouts of the journal, in its order.
+func (l *ledger) kept(t *testing.T) []live.Rollout {
 	t.Helper()
-	count := map[[2]int]int{}
+	var all []live.Rollout
 	for _, line := range l.lines {
 		var e live.Entry
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}
-		if r := e.Rollout; r != nil {
-			if want := fmt.Sprintf("%d.%d", r.X, r.Index); r.Completion != want {
-				t.Fatalf("rollout %d of prompt %d is kept as %q", r.Index, r.X, r.Completion)
-			}
-			count[[2]int{r.X, r.Index}]++
+		if e.Rollout != nil {
+			all = append(all, *e.Rollout)
 		}
+	}
+	return all
+}
+
+// rollouts counts them by prompt and index.
+func (l *ledger) rollouts(t *testing.T) map[[2]int]int {
+	t.Helper()
+	count := map[[2]int]int{}
+	for _, r := range l.kept(t) {
+		if want := fmt.Sprintf("%d.%d", r.X, r.Index); r.Completion != want {
+			t.Fatalf("rollout %d of prompt %d is kept as %q", r.Index, r.X, r.Completion)
+		}
+		count[[2]int{r.X, r.Index}]++
 	}
 	return count
 }
@@ -200,6 +211,10 @@ func TestSourceGoesOn(t *testing.T) {
 		if got := len(l.rollouts(t)); got != stop {
 			t.Fatalf("%d rollouts are kept of the %d that were made", got, stop)
 		}
+		passed := map[int]float64{} // seconds of a round
+		for _, r := range l.kept(t) {
+			passed[r.Round] = max(passed[r.Round], r.Elapsed)
+		}
 		again := &model{prompts: prompts}
 		s = newSource(t, again, l, nil)
 		for _, r := range [][2]int{{0, first}, {first, second}} {
@@ -210,6 +225,11 @@ func TestSourceGoesOn(t *testing.T) {
 		if len(again.made) != prompts*(first+second)-stop {
 			t.Errorf("stopped after %d: the next sitting made %d, want the other %d", stop, len(again.made), prompts*(first+second)-stop)
 		}
+		for _, r := range l.kept(t)[stop:] { // time goes on where the first sitting stopped
+			if r.Elapsed < passed[r.Round] {
+				t.Errorf("stopped after %d, %v s into round %d: one of its next rollouts came after %v s", stop, passed[r.Round], r.Round, r.Elapsed)
+			}
+		}
 		for key, n := range l.rollouts(t) {
 			if n != 1 || m.made[key]+again.made[key] != 1 {
 				t.Errorf("stopped after %d: rollout %v is kept %d times and was made %d times", stop, key, n, m.made[key]+again.made[key])
@@ -217,8 +237,10 @@ func TestSourceGoesOn(t *testing.T) {
 		}
 		var total live.Cost
 		for r, c := range s.Rounds() {
-			if want := prompts * []int{first, second}[r]; c.Rollouts != want || c.PromptTokens != 3*want {
-				t.Errorf("round %d: cost %+v, want %d rollouts", r+1, c, want)
+			want := prompts * []int{first, second}[r]
+			cutOff := prompts * []int{1, 0}[r] // rollout 0 of 0, 1, 2, none of 3, 4
+			if c.Rollouts != want || c.PromptTokens != 3*want || c.Truncated != cutOff {
+				t.Errorf("round %d: cost %+v, want %d rollouts, %d of them cut off", r+1, c, want, cutOff)
 			}
 			if c.Extra > 4*first { // four calls were open at most
 				t.Errorf("round %d: %d extra, more than was in flight", r+1, c.Extra)
@@ -432,9 +454,17 @@ func TestSurplus(t *testing.T) {
 			}
 		}
 	}
+	late := &ledger{}
+	s := newSource(t, stub{0, 2}, late, func(c *live.SourceConfig) { c.Surplus = func() (int, int) { return 4, 40 } })
+	if err := round(context.Background(), t, s, 1, 0, 3); err == nil {
+		t.Fatal("a rollout that never came ends no round")
+	}
+	if want := `{"extra":{"rollouts":3,"tokens":30,"round":1}}`; string(late.lines[len(late.lines)-1]) != want {
+		t.Errorf("the last line is %s, want %s: of 4 beside what was asked one may be that which never came", late.lines[len(late.lines)-1], want)
+	}
 	short := &ledger{full: 30}
 	m := &model{prompts: 50}
-	s := newSource(t, m, short, func(c *live.SourceConfig) {
+	s = newSource(t, m, short, func(c *live.SourceConfig) {
 		c.Surplus = func() (int, int) {
 			m.mutex.Lock()
 			defer m.mutex.Unlock()
