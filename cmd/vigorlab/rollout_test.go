@@ -352,6 +352,36 @@ func waitForBook(s *livetest.Server) livetest.Book {
 	return s.Book()
 }
 
+// TestLiveIgnoresN: of a server that makes one completion a request no more is charged
+// at a kill than twice the requests in flight: asked for two at first, then one by one.
+func TestLiveIgnoresN(t *testing.T) {
+	d := new(dam)
+	server := serveAnswers(t, livetest.Config{IgnoreN: true, Fault: d.fault})
+	r := newLiveRun(t, server.URL)
+	r.strategy = "fixed:g=16"
+	const answered, budget = 100, 16 * livePrompts
+	d.open.Store(answered)
+	cmd := r.command()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); server.Book().InFlight < liveConcurrency || r.kept() < answered; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Errorf("%d rollouts are kept of book %+v: %s", r.kept(), server.Book(), cmd.Stderr)
+			break
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // it was killed
+	waitForBook(server)
+	d.open.Store(math.MaxInt64)
+	r.done()
+	book, l := server.Book(), r.results()
+	if n := r.checkRollouts(); n != budget || l.Ledger.Extra < liveConcurrency || l.Ledger.Extra > 2*liveConcurrency || l.Ledger.Generated < book.Generated {
+		t.Errorf("%d rollouts, ledger %+v, want %d and %d to %d extra; the server made %d", n, l.Ledger, budget, liveConcurrency, 2*liveConcurrency, book.Generated)
+	}
+}
+
 // TestLiveInterrupted: an interrupt ends a run within a second, and says how it
 // goes on.
 func TestLiveInterrupted(t *testing.T) {
