@@ -55,7 +55,7 @@ func (c Config) checkBase(base string) error {
 	switch {
 	case u.User != nil:
 		u.User = nil // either part may be a key
-		return fmt.Errorf("base-url = %s, want no user and no password before its host: a key goes into the Authorization header", u)
+		return fmt.Errorf("base-url = %s, want no user and no password in it: a key goes into the Authorization header", u)
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		return fmt.Errorf("base-url = %s, want http:// or https:// and a host, as in http://127.0.0.1:8000/v1", base)
 	case portErr != nil:

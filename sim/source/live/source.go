@@ -88,7 +88,7 @@ type Answerer interface {
 // A SourceConfig says how a Source asks and what it keeps.
 type SourceConfig struct {
 	Answerer    Answerer
-	Concurrency int // calls of Answerer at once, >= 1
+	Concurrency int        // calls of Answerer at once, >= 1
 	Most        func() int // rollouts that a call may ask for, >= 1, asked before each; nil for no limit
 	// Served says that a server makes the rollouts: they take time, and what was
 	// asked and never came is charged, at most what was in flight.

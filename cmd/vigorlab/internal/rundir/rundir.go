@@ -324,7 +324,7 @@ func (r *Record) admits(path string, next Record) error {
 	if r.Status == Complete {
 		return &ConflictError{
 			path, "holds a complete run",
-			"name another directory, or replace the run with --force",
+			"a complete run is not extended: name another directory, or replace the run with --force",
 		}
 	}
 	if r.Version != next.Version || r.Revision != next.Revision {
