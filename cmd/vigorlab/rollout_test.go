@@ -445,7 +445,9 @@ func TestLiveFaults(t *testing.T) {
 		livetest.None, livetest.More, livetest.Busy, livetest.Fewer, livetest.HTML, livetest.None, livetest.ErrorBody, livetest.Broken, livetest.More, livetest.Empty,
 	}
 	server := serveAnswers(t, livetest.Config{Key: key, RetryAfter: "0", Fault: func(arrival int) livetest.Fault { return faults[arrival%len(faults)] }})
-	r := newLiveRun(t, server.URL, "--max-failures", "50", "--concurrency", "2")
+	// Of two requests in flight chance decides which meets the next fault: with the usual
+	// 5 retries one of some hundred runs ended.
+	r := newLiveRun(t, server.URL, "--max-failures", "50", "--retries", "50", "--concurrency", "2")
 	r.env = append(r.env, "OPENAI_API_KEY="+key)
 	stderr := r.done()
 	book, l := server.Book(), r.results()

@@ -337,6 +337,32 @@ func TestHonouredNStays(t *testing.T) {
 	}
 }
 
+// TestMost: a call asks for two completions until a server shows what n does there.
+func TestMost(t *testing.T) {
+	for name, c := range map[string]struct {
+		server livetest.Config
+		seed   *uint64
+		before int
+		after  int
+	}{
+		"n honoured": {livetest.Config{}, nil, 2, 64},
+		"n ignored":  {livetest.Config{IgnoreN: true}, nil, 2, 1},
+		"n refused":  {livetest.Config{Refuse: []string{"n"}}, nil, 2, 1},
+		"seeds":      {livetest.Config{}, new(uint64), 1, 1},
+	} {
+		asks := config(livetest.New(t, c.server).URL)
+		asks.Sampling.Seed = c.seed
+		l := client(t, asks)
+		before := l.Most()
+		if _, err := collect(t, l, "p", 0, 2); err != nil {
+			t.Fatal(err)
+		}
+		if after := l.Most(); before != c.before || after != c.after {
+			t.Errorf("%s: %d and then %d completions a call, want %d and %d", name, before, after, c.before, c.after)
+		}
+	}
+}
+
 // TestSeeds gives every completion a seed of its own, the same whatever else
 // is asked for, so that a server that obeys seeds repeats nothing.
 func TestSeeds(t *testing.T) {
