@@ -62,25 +62,25 @@ func (o *Observation) Outcome() Outcome {
 		TrainedPerPrompt:   o.spent(m.product(1, "", term{obTrained, 1})),
 		Rounds:             Estimate{Mean: float64(v.rounds())},
 		EtaBatchMean:       Estimate{Reason: "one batch"},
-		Eta:                v.estimate(m, []string{v.noWU, v.noU}, term{obWU, 1}, term{obTrained, -1}, term{obU, -1}),
-		EtaGenerated:       v.estimate(m, []string{v.noWU, v.noU}, term{obWU, 1}, term{obGenerated, -1}, term{obU, -1}),
+		Eta:                v.estimate(m, []*string{&v.noWU, &v.noU}, term{obWU, 1}, term{obTrained, -1}, term{obU, -1}),
+		EtaGenerated:       v.estimate(m, []*string{&v.noWU, &v.noU}, term{obWU, 1}, term{obGenerated, -1}, term{obU, -1}),
 		Signal:             m.product(1, reasonNothingTrained, term{obWSigma, 1}, term{obTrained, -1}),
 		SignalPromptMean:   m.product(1, reasonNothingTrained, term{obSigma, 1}, term{obGroups, -1}),
 		Ineffective:        m.product(1, reasonNothingTrained, term{obIneffective, 1}, term{obTrained, -1}),
 		ZeroVarianceGroups: m.product(1, reasonNothingTrained, term{obZeroVariance, 1}, term{obGroups, -1}),
 
-		SignalRelative: v.estimate(m, []string{v.noFixed}, term{obWSigma, 1}, term{obTrained, -1}, term{obFixedWSigma, -1}, term{obFixedW, 1}),
-		Progress: v.estimate(m, []string{v.noWSigmaU, v.noFixedU},
+		SignalRelative: v.estimate(m, []*string{&v.noFixed}, term{obWSigma, 1}, term{obTrained, -1}, term{obFixedWSigma, -1}, term{obFixedW, 1}),
+		Progress: v.estimate(m, []*string{&v.noWSigmaU, &v.noFixedU},
 			term{obWSigmaU, 1}, term{obTrained, -1}, term{obFixedWSigmaU, -1}, term{obFixedW, 1}),
-		FixedSignal:             v.estimate(m, []string{v.noFixed}, term{obFixedWSigma, 1}, term{obFixedW, -1}),
-		FixedSignalPromptMean:   v.estimate(m, []string{v.noFixed}, term{obFixedSigma, 1}),
-		FixedIneffective:        v.estimate(m, []string{v.noFixed}, term{obFixedIneffective, 1}, term{obFixedW, -1}),
-		FixedZeroVarianceGroups: v.estimate(m, []string{v.noFixed}, term{obFixedZero, 1}),
+		FixedSignal:             v.estimate(m, []*string{&v.noFixed}, term{obFixedWSigma, 1}, term{obFixedW, -1}),
+		FixedSignalPromptMean:   v.estimate(m, []*string{&v.noFixed}, term{obFixedSigma, 1}),
+		FixedIneffective:        v.estimate(m, []*string{&v.noFixed}, term{obFixedIneffective, 1}, term{obFixedW, -1}),
+		FixedZeroVarianceGroups: v.estimate(m, []*string{&v.noFixed}, term{obFixedZero, 1}),
 
-		TokensPerPrompt: v.estimate(m, []string{v.noTokens}, term{obTokens, 1}),
-		EtaToken: v.estimate(m, []string{v.noTokens, v.noWU, v.noU, v.noLength},
+		TokensPerPrompt: v.estimate(m, []*string{&v.noTokens}, term{obTokens, 1}),
+		EtaToken: v.estimate(m, []*string{&v.noTokens, &v.noWU, &v.noU, &v.noLength},
 			term{obWU, 1}, term{obTokens, -1}, term{obU, -1}, term{obLength, 1}),
-		SignalToken: v.estimate(m, []string{v.noTokens, v.noFixed, v.noLength},
+		SignalToken: v.estimate(m, []*string{&v.noTokens, &v.noFixed, &v.noLength},
 			term{obWSigma, 1}, term{obTokens, -1}, term{obFixedWSigma, -1}, term{obLength, 1}, term{obFixedW, 1}),
 	}
 	if v.isFixed {
@@ -113,7 +113,7 @@ func (out *Outcome) ownReference() {
 // rollout of equal groups meets.
 func (o *Observation) Variance() Estimate {
 	v := newView(o)
-	return v.estimate(v.moments(), []string{v.noU}, term{obU, 1})
+	return v.estimate(v.moments(), []*string{&v.noU}, term{obU, 1})
 }
 
 // spent takes the error off what an exact budget fixes.
@@ -176,10 +176,12 @@ type view struct {
 	isFixed bool
 
 	noWU, noU, noWSigmaU, noFixed, noFixedU, noTokens, noLength string
+
+	lacks map[*string]int // of those, what would have to be held out
 }
 
 func newView(o *Observation) *view {
-	v := &view{Observation: o, rows: make([][numObserved]float64, o.Batch)}
+	v := &view{Observation: o, rows: make([][numObserved]float64, o.Batch), lacks: map[*string]int{}}
 	v.held, v.fresh = o.counts(o.Holdout), o.counts(o.Fresh)
 	v.last = o.counts(&o.Rounds[len(o.Rounds)-1])
 	v.first = slices.Clone(v.held)
@@ -195,7 +197,32 @@ func newView(o *Observation) *view {
 	v.judgePrompts()
 	v.judgeUpdate()
 	v.judgeFixed()
+	v.advise()
 	return v
+}
+
+// lack notes why figures do not exist that holdout rollouts a prompt would give.
+func (v *view) lack(reason *string, holdout int, text string) {
+	*reason, v.lacks[reason] = text, holdout
+}
+
+// advise adds to every reason what to hold out, for it and for all of them: one
+// run more is enough.
+func (v *view) advise() {
+	if v.isFixed { // whose progress is 1, whatever is held out
+		delete(v.lacks, &v.noWSigmaU)
+		delete(v.lacks, &v.noFixedU)
+	}
+	most := 0
+	for _, n := range v.lacks {
+		most = max(most, n)
+	}
+	for reason, n := range v.lacks {
+		*reason += fmt.Sprintf(": hold out %d (--holdout)", n)
+		if n < most {
+			*reason += fmt.Sprintf(", or %d for every figure", most)
+		}
+	}
 }
 
 // counts returns what an exchange gave of every prompt, nothing for nil.
@@ -246,10 +273,10 @@ func least(c []count) int {
 func (v *view) judgePrompts() {
 	n := least(v.first)
 	if n < 2 {
-		v.noU = fmt.Sprintf("the mean reward variance of the prompts needs 2 rollouts of each that nothing chose, there are %d: hold out %d (--holdout)", n, 2-n)
+		v.lack(&v.noU, 2-n+least(v.held), fmt.Sprintf("the mean reward variance of the prompts needs 2 rollouts of each that nothing chose, there are %d", n))
 	}
 	if n < 1 {
-		v.noLength = "the mean length of every prompt's rollouts needs one that nothing chose: hold out 1 (--holdout)"
+		v.lack(&v.noLength, 1, "the mean length of every prompt's rollouts needs one that nothing chose")
 	}
 	for x, c := range v.first {
 		if n >= 2 {
@@ -263,9 +290,9 @@ func (v *view) judgePrompts() {
 
 // judgeUpdate estimates the u that the rollouts of the update meet.
 func (v *view) judgeUpdate() {
-	add := func(x int, weight float64, c count, why string) {
+	add := func(x int, weight float64, c count, holdout int, why string) {
 		if c.n < 2 {
-			v.noWU = why
+			v.lack(&v.noWU, holdout, why)
 			return
 		}
 		v.rows[x][obWU] += weight * c.u()
@@ -274,16 +301,16 @@ func (v *view) judgeUpdate() {
 		for r := range v.Rounds {
 			for x, c := range v.counts(&v.Rounds[r]) {
 				if c.n > 0 {
-					add(x, float64(c.n), c.plus(v.held[x]), fmt.Sprintf("round %d asks single rollouts, which show no variance: hold out 1 (--holdout)", r+1))
+					add(x, float64(c.n), c.plus(v.held[x]), 1, fmt.Sprintf("round %d asks single rollouts, which show no variance", r+1))
 				}
 			}
 		}
 	} else {
-		evidence, why := v.evidence()
-		v.EachTrained(func(x, n, _ int) { add(x, float64(n), evidence[x].plus(v.held[x]), why) })
+		evidence, holdout, why := v.evidence()
+		v.EachTrained(func(x, n, _ int) { add(x, float64(n), evidence[x].plus(v.held[x]), holdout, why) })
 	}
 	if least(v.held) < 2 {
-		v.noWSigmaU = "progress needs 2 rollouts of every prompt that neither chose nor trained: hold out 2 (--holdout)"
+		v.lack(&v.noWSigmaU, 2, "progress needs 2 rollouts of every prompt that neither chose nor trained")
 		return
 	}
 	for x, c := range v.held {
@@ -292,15 +319,16 @@ func (v *view) judgeUpdate() {
 }
 
 // evidence returns rollouts that had no part in choosing the groups of an
-// update that uses some of them, or fresh ones.
-func (v *view) evidence() ([]count, string) {
+// update that uses some of them, or fresh ones, and what to hold out where a prompt
+// has too few, and why.
+func (v *view) evidence() ([]count, int, string) {
 	switch {
 	case v.Update.Fresh:
-		return v.fresh, "fresh groups of one rollout show no variance: hold out 1 (--holdout)"
+		return v.fresh, 1, "fresh groups of one rollout show no variance"
 	case v.survivors && v.Update.N == nil:
-		return v.last, "the last round asks single rollouts, which show no variance: hold out 1 (--holdout)"
+		return v.last, 1, "the last round asks single rollouts, which show no variance"
 	}
-	return make([]count, v.Batch), "the update chooses by the rewards of all rounds, which leaves none to judge it by: hold out 2 (--holdout)"
+	return make([]count, v.Batch), 2, "the update chooses by the rewards of all rounds, which leaves none to judge it by"
 }
 
 // judgeFixed estimates what the fixed group of the same mean size has on the
@@ -326,10 +354,10 @@ func (v *view) judgeFixed() {
 	}
 	n := least(v.first)
 	if want := largest; n < want {
-		v.noFixed = fmt.Sprintf("a fixed group of %d needs as many rollouts of every prompt that nothing chose, there are %d: hold out %d (--holdout)", want, n, want-n+least(v.held))
+		v.lack(&v.noFixed, want-n+least(v.held), fmt.Sprintf("a fixed group of %d needs as many rollouts of every prompt that nothing chose, there are %d", want, n))
 	}
 	if want := largest + 2; n < want {
-		v.noFixedU = fmt.Sprintf("the progress of a fixed group of %d needs %d rollouts of every prompt that nothing chose, there are %d: hold out %d (--holdout)", largest, want, n, want-n+least(v.held))
+		v.lack(&v.noFixedU, want-n+least(v.held), fmt.Sprintf("the progress of a fixed group of %d needs %d rollouts of every prompt that nothing chose, there are %d", largest, want, n))
 	}
 	for x, c := range v.first {
 		row := &v.rows[x]
@@ -383,12 +411,17 @@ func (v *view) moments() *moments {
 	return m
 }
 
-// estimate returns a figure, or the first reason why it does not exist.
-func (v *view) estimate(m *moments, reasons []string, terms ...term) Estimate {
+// estimate returns a figure, or the reason why it does not exist: of several that
+// want more held out the one that wants most.
+func (v *view) estimate(m *moments, reasons []*string, terms ...term) Estimate {
+	var why *string
 	for _, reason := range reasons {
-		if reason != "" {
-			return Estimate{Reason: reason}
+		if *reason != "" && (why == nil || v.lacks[reason] > v.lacks[why]) {
+			why = reason
 		}
+	}
+	if why != nil {
+		return Estimate{Reason: *why}
 	}
 	return m.product(1, reasonNoneDiffer, terms...)
 }

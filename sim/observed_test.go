@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -340,8 +342,8 @@ func TestObservedRefuses(t *testing.T) {
 	for _, c := range []struct {
 		spec, eta, progress string
 	}{
-		{"vigor", "", "hold out 2"},
-		{"vigor:m0=1", "round 1 asks single rollouts", "hold out 2"},
+		{"vigor", "", "hold out 8"},
+		{"vigor:m0=1", "round 1 asks single rollouts", "hold out 5"},
 		{"pods", "chooses by the rewards", "hold out 2"},
 		{"fixed:g=8", "", ""},
 		{"fixed:g=1", "single rollouts", "no signal"},
@@ -367,6 +369,54 @@ func TestObservedRefuses(t *testing.T) {
 		if _, err := sim.Observe(context.Background(), src, s, false, 0, stream.New(1)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", spec, err, want)
 		}
+	}
+}
+
+// TestObservedAdvises: what a reason says to hold out gives its figure, no less does,
+// and what is said to give every figure does.
+func TestObservedAdvises(t *testing.T) {
+	src := syntheticBatch(t, 64, nil)
+	numbers := regexp.MustCompile(`: hold out (\d+) \(--holdout\)(?:, or (\d+) for every figure)?$`)
+	advice := func(spec string, holdout int) map[string][]int {
+		o := observe(t, src, spec, holdout, stream.New(3))
+		out, variance := o.Outcome(), o.Variance()
+		said := map[string][]int{}
+		for _, f := range append(out.Named(), sim.Named{Name: "variance", Estimate: &variance}) {
+			found := numbers.FindStringSubmatch(f.Estimate.Reason)
+			if found == nil {
+				continue
+			}
+			own, _ := strconv.Atoi(found[1]) // digits
+			all := own
+			if found[2] != "" {
+				all, _ = strconv.Atoi(found[2]) // digits
+			}
+			said[f.Name] = []int{own, all}
+		}
+		return said
+	}
+	for _, spec := range []string{
+		"vigor", "vigor:m0=1", "vigor:update=survivors", "vigor:reuse=false", "vigor:m0=1,rounds=2,reuse=false,update=survivors", "vigor:m0=3,gamma=1",
+		"pods", "fixed:g=1", "fixed:g=2", "sequential-halving", "mc-ucb", "gvm:n=8",
+	} {
+		first := advice(spec, 0)
+		for name, n := range first {
+			for _, less := range []int{n[0] - 1, n[1] - 1} {
+				if less > 0 && len(advice(spec, less)) == 0 {
+					t.Errorf("%s: nothing is missing with %d held out, less than the %v that are said for %s", spec, less, n, name)
+				}
+			}
+			if rest := advice(spec, n[0]); len(rest[name]) > 0 {
+				t.Errorf("%s: with the %d held out that %s needs, it needs %v", spec, n[0], name, rest[name])
+			}
+			if rest := advice(spec, n[0]-1); n[0] > 1 && len(rest[name]) == 0 {
+				t.Errorf("%s: %s is said to need %d held out, and is there with one less", spec, name, n[0])
+			}
+			if rest := advice(spec, n[1]); len(rest) > 0 {
+				t.Errorf("%s: with the %d held out that every figure needs, these need more: %v", spec, n[1], rest)
+			}
+		}
+		t.Logf("%s: %v", spec, first)
 	}
 }
 

@@ -251,7 +251,7 @@ func servedBatch(t *testing.T, base string, s strategy.Strategy, seed uint64) *s
 	answers.Grade = func(_ context.Context, x, _ int, c live.Completion) (live.Judgement, error) {
 		return live.Judgement{Success: c.Text == problems[x].Answer}, nil
 	}
-	src, err := live.NewSource(live.SourceConfig{Answerer: answers, Concurrency: c.Concurrency, Most: 1, Served: true})
+	src, err := live.NewSource(live.SourceConfig{Answerer: answers, Concurrency: c.Concurrency, Most: client.Most, Served: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -181,11 +182,12 @@ func (f *rolloutFlags) strategy(ctx context.Context) strategy.Strategy {
 
 // startRollout records why a strategy cannot run on one batch of unknown truth.
 func (f *rolloutFlags) startRollout(s strategy.Strategy, batch int) {
+	subject := "--strategy " + shortSpec(s.Spec())
 	if err := sim.Observable(s); err != nil {
-		f.add("--strategy "+s.Spec(), err)
+		f.add(subject, err)
 		return
 	}
-	f.add("--strategy "+s.Spec(), s.Start(batch))
+	f.add(subject, s.Start(batch))
 }
 
 // line returns the command that reproduces the run.
@@ -235,6 +237,9 @@ func (f *rolloutFlags) rollOut(ctx context.Context, a *app, w *setting, s strate
 	}
 	bar.Close()
 	f.warn(a, slices.Concat(r.warnings(), notes, r.failures()))
+	if f.out != "" && !f.quiet {
+		fmt.Fprintf(a.stderr, "rollouts: %s\n", filepath.Join(f.out, "rollouts.jsonl"))
+	}
 	return r.result().print(a, f.format)
 }
 

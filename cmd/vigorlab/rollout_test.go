@@ -356,6 +356,36 @@ func waitForBook(s *livetest.Server) livetest.Book {
 	return s.Book()
 }
 
+// TestLiveIgnoresN: of a server that makes one completion a request no more is charged
+// at a kill than twice the requests in flight: asked for two at first, then one by one.
+func TestLiveIgnoresN(t *testing.T) {
+	d := new(dam)
+	server := serveAnswers(t, livetest.Config{IgnoreN: true, Fault: d.fault})
+	r := newLiveRun(t, server.URL)
+	r.strategy = "fixed:g=16"
+	const answered, budget = 100, 16 * livePrompts
+	d.open.Store(answered)
+	cmd := r.command()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); server.Book().InFlight < liveConcurrency || r.kept() < answered; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Errorf("%d rollouts are kept of book %+v: %s", r.kept(), server.Book(), cmd.Stderr)
+			break
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // it was killed
+	waitForBook(server)
+	d.open.Store(math.MaxInt64)
+	r.done()
+	book, l := server.Book(), r.results()
+	if n := r.checkRollouts(); n != budget || l.Ledger.Extra < liveConcurrency || l.Ledger.Extra > 2*liveConcurrency || l.Ledger.Generated < book.Generated {
+		t.Errorf("%d rollouts, ledger %+v, want %d and %d to %d extra; the server made %d", n, l.Ledger, budget, liveConcurrency, 2*liveConcurrency, book.Generated)
+	}
+}
+
 // TestLiveInterrupted: an interrupt ends a run within a second, and says how it
 // goes on.
 func TestLiveInterrupted(t *testing.T) {
@@ -419,7 +449,9 @@ func TestLiveFaults(t *testing.T) {
 		livetest.None, livetest.More, livetest.Busy, livetest.Fewer, livetest.HTML, livetest.None, livetest.ErrorBody, livetest.Broken, livetest.More, livetest.Empty,
 	}
 	server := serveAnswers(t, livetest.Config{Key: key, RetryAfter: "0", Fault: func(arrival int) livetest.Fault { return faults[arrival%len(faults)] }})
-	r := newLiveRun(t, server.URL, "--max-failures", "50", "--concurrency", "2")
+	// Of two requests in flight chance decides which meets the next fault: with the usual
+	// 5 retries one of some hundred runs ended.
+	r := newLiveRun(t, server.URL, "--max-failures", "50", "--retries", "50", "--concurrency", "2")
 	r.env = append(r.env, "OPENAI_API_KEY="+key)
 	stderr := r.done()
 	book, l := server.Book(), r.results()

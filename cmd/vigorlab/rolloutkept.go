@@ -56,7 +56,7 @@ func (r *rolled) ask(ctx context.Context, a *app, d *rundir.Dir, bar *progress.B
 		},
 	}
 	if r.served {
-		cfg.Concurrency, cfg.Most, cfg.Served = f.client.Concurrency, f.most(), true
+		cfg.Concurrency, cfg.Most, cfg.Served = f.client.Concurrency, r.client.Most, true
 		cfg.Surplus = func() (int, int) {
 			c := r.client.Counts()
 			return c.Extra, c.ExtraTokens

@@ -285,7 +285,8 @@ func (r *rolled) drawings() ([]drawing, error) {
 	return g.drawings, g.err
 }
 
-// allocation returns the rollouts of the update against observed success.
+// allocation returns the rollouts of the update against observed success, and what
+// equal groups of an exact budget have.
 func (r *rolled) allocation(name string) plots.AllocationData {
 	var groups [observedBins][]float64
 	for x, n := range r.seen.TrainedN {
@@ -312,5 +313,25 @@ func (r *rolled) allocation(name string) plots.AllocationData {
 		}
 		family.MonteCarlo = append(family.MonteCarlo, measured((float64(bin)+0.5)/observedBins, e))
 	}
-	return plots.AllocationData{Observed: true, Strategies: []plots.Family{family}}
+	d := plots.AllocationData{Observed: true, Strategies: []plots.Family{family}}
+	if r.seen.Budgeted {
+		d.Strategies = append(d.Strategies, r.equalGroups())
+	}
+	return d
+}
+
+// equalGroups is the line of as many rollouts for every prompt.
+func (r *rolled) equalGroups() plots.Family {
+	total := 0
+	for _, e := range r.seen.Rounds {
+		for _, q := range e.Ask {
+			total += q.N
+		}
+	}
+	g := float64(total) / float64(r.batch)
+	line := plots.Family{Label: fmt.Sprintf("fixed group of %.4g", g)}
+	for _, x := range []float64{0, 1} {
+		line.ClosedForm = append(line.ClosedForm, plots.Point{X: x, Y: g})
+	}
+	return line
 }

@@ -82,7 +82,7 @@ func (w *setting) simulated(src rollout.LengthSource, lengths bool) *setting {
 func (f *rolloutFlags) syntheticSetting(ctx context.Context, text, population string) *setting {
 	p, err := spec.ParsePopulation(population, opener(ctx))
 	if err != nil {
-		f.add("--source "+text+":", err)
+		f.add("--source synthetic:", err) // which names the population
 		f.hint(hintPopulations)
 		return nil
 	}
@@ -92,7 +92,7 @@ func (f *rolloutFlags) syntheticSetting(ctx context.Context, text, population st
 	}
 	src, err := source.NewSynthetic(p.Law, p.Lengths, batch)
 	if err != nil {
-		f.add("--source "+text+":", err)
+		f.add("--source synthetic:", err)
 		return nil
 	}
 	name := sourceSynthetic + ":" + p.Spec
@@ -235,7 +235,7 @@ func (f *rolloutFlags) serve(a *app, w *setting, v reward.Verifier, rule logs.Ru
 	c.Chat = f.api == apiChat
 	c.Key = os.Getenv(f.keyEnv)
 	c.Proxy = http.ProxyFromEnvironment
-	if f.keyEnv != defaultKeyEnv && c.Key == "" {
+	if f.keyEnv != defaultKeyEnv && c.Key == "" && !f.dryRun {
 		f.addf("--api-key-env %s: the environment has no such variable, or it is empty", f.keyEnv)
 	}
 	if f.sendSeed {

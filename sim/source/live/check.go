@@ -1,11 +1,13 @@
 package live
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -49,11 +51,15 @@ func (c Config) checkBase(base string) error {
 	if err != nil {
 		return errors.New("base-url is no URL, want one as in http://127.0.0.1:8000/v1") // the parser's error shows all of it
 	}
+	_, portErr := strconv.ParseUint(cmp.Or(u.Port(), "80"), 10, 16)
 	switch {
 	case u.User != nil:
-		return fmt.Errorf("base-url = %s, want no user and no password in it: a key goes into the Authorization header", u.Redacted())
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		u.User = nil // either part may be a key
+		return fmt.Errorf("base-url = %s, want no user and no password in it: a key goes into the Authorization header", u)
+	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		return fmt.Errorf("base-url = %s, want http:// or https:// and a host, as in http://127.0.0.1:8000/v1", base)
+	case portErr != nil:
+		return fmt.Errorf("base-url = %s, want a port of at most 65535", base)
 	case u.RawQuery != "" || u.Fragment != "":
 		return fmt.Errorf("base-url = %s, want neither ? nor #", base[:strings.IndexAny(base, "?#")]+"...")
 	case c.Key != "" && u.Scheme == "http" && !loopback(u.Hostname()) && !c.Insecure:

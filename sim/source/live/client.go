@@ -19,6 +19,11 @@ import (
 // what is lost with a request is lost with all of its choices.
 const MaxChoices = 64
 
+// firstChoices is how many choices are asked for until an answer of several shows
+// that a server honours n: where it does not, the rest of a request was never in
+// flight.
+const firstChoices = 2
+
 // connectTimeout is what a server may take to be reached; to answer, it has
 // Config.Timeout.
 const connectTimeout = 10 * time.Second
@@ -177,6 +182,20 @@ func (c *Client) width(n int) int {
 	}
 	servers := len(c.config.BaseURLs)
 	return min(MaxChoices, (n+servers-1)/servers)
+}
+
+// Most returns how many completions one call of Complete should ask for, so that
+// no more is in flight than one request makes.
+func (c *Client) Most() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.single || c.config.Sampling.Seed != nil:
+		return 1
+	case !c.honoured:
+		return firstChoices
+	}
+	return MaxChoices
 }
 
 // hand gives an answer's completions to take, unless it is too late, and

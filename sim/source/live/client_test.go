@@ -346,6 +346,32 @@ func TestHonouredNStays(t *testing.T) {
 	}
 }
 
+// TestMost: a call asks for two completions until a server shows what n does there.
+func TestMost(t *testing.T) {
+	for name, c := range map[string]struct {
+		server livetest.Config
+		seed   *uint64
+		before int
+		after  int
+	}{
+		"n honoured": {livetest.Config{}, nil, 2, 64},
+		"n ignored":  {livetest.Config{IgnoreN: true}, nil, 2, 1},
+		"n refused":  {livetest.Config{Refuse: []string{"n"}}, nil, 2, 1},
+		"seeds":      {livetest.Config{}, new(uint64), 1, 1},
+	} {
+		asks := config(livetest.New(t, c.server).URL)
+		asks.Sampling.Seed = c.seed
+		l := client(t, asks)
+		before := l.Most()
+		if _, err := collect(t, l, "p", 0, 2); err != nil {
+			t.Fatal(err)
+		}
+		if after := l.Most(); before != c.before || after != c.after {
+			t.Errorf("%s: %d and then %d completions a call, want %d and %d", name, before, after, c.before, c.after)
+		}
+	}
+}
+
 // TestSeeds gives every completion a seed of its own, the same whatever else
 // is asked for, so that a server that obeys seeds repeats nothing.
 func TestSeeds(t *testing.T) {
@@ -729,6 +755,9 @@ func TestConfigFaults(t *testing.T) {
 		"http://127.0.0.1.example/v1":       "want https",
 		"http://localhost.example/v1":       "want https",
 		"http://me:" + key + "@localhost/":  "no user and no password",
+		"https://" + key + "@localhost/":    "no user and no password",
+		"http://:8000/v1":                   "and a host",
+		"http://localhost:65536/v1":         "a port of at most 65535",
 		"http://localhost/?k=" + key:        "want neither",
 		"ftp://localhost/":                  "want http://",
 		"localhost:8000":                    "want http://",

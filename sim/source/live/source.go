@@ -85,8 +85,8 @@ type Answerer interface {
 // A SourceConfig says how a Source asks and what it keeps.
 type SourceConfig struct {
 	Answerer    Answerer
-	Concurrency int // calls of Answerer at once, >= 1
-	Most        int // rollouts a call, >= 1; 0 for no limit
+	Concurrency int        // calls of Answerer at once, >= 1
+	Most        func() int // rollouts that a call may ask for, >= 1, asked before each; nil for no limit
 	// Served says that a server makes the rollouts: they take time, and what was
 	// asked and never came is charged, at most what was in flight.
 	Served bool
@@ -162,8 +162,8 @@ var _ rollout.Source = (*Source)(nil)
 
 // NewSource returns a source. Restore comes next, then Reset.
 func NewSource(cfg SourceConfig) (*Source, error) {
-	if cfg.Answerer == nil || cfg.Concurrency < 1 || cfg.Most < 0 {
-		return nil, fmt.Errorf("concurrency = %d and %d rollouts a request, want at least 1 and 0, and an answerer", cfg.Concurrency, cfg.Most)
+	if cfg.Answerer == nil || cfg.Concurrency < 1 {
+		return nil, fmt.Errorf("concurrency = %d, want at least 1, and an answerer", cfg.Concurrency)
 	}
 	return &Source{cfg: cfg}, nil
 }
@@ -283,7 +283,7 @@ func (s *Source) drawn() int {
 	return n
 }
 
-// missing returns the spans of a round that are not kept, none longer than Most.
+// missing returns the spans of a round that are not kept.
 // A rollout that another round asked for shows that another strategy made the
 // journal.
 func (s *Source) missing(ask []rollout.Request, first []int, round int) ([]Span, error) {
@@ -298,8 +298,8 @@ func (s *Source) missing(ask []rollout.Request, first []int, round int) ([]Span,
 				open = false
 				continue
 			}
-			if last := len(spans) - 1; open && (s.cfg.Most == 0 || spans[last].N < s.cfg.Most) {
-				spans[last].N++
+			if open {
+				spans[len(spans)-1].N++
 				continue
 			}
 			spans = append(spans, Span{X: q.X, Index: index, N: 1, Round: round})
@@ -333,12 +333,11 @@ func (s *Source) fetch(ctx context.Context, spans []Span, round int) error {
 	group, running := errgroup.WithContext(running)
 	group.SetLimit(s.cfg.Concurrency)
 	var lost atomic.Int64
-	for _, span := range spans {
-		if running.Err() != nil {
-			break
-		}
+	for len(spans) > 0 && running.Err() == nil {
+		var part Span
+		part, spans = s.part(spans)
 		group.Go(func() error {
-			left, err := s.answer(running, span, entries, elapsed)
+			left, err := s.answer(running, part, entries, elapsed)
 			lost.Add(int64(left))
 			if err == nil { // now, or a kill would hide it
 				s.charge(running, entries, round, 0)
@@ -353,6 +352,20 @@ func (s *Source) fetch(ctx context.Context, spans []Span, round int) error {
 		return err
 	}
 	return ctx.Err()
+}
+
+// part takes what one call may ask for off the first span.
+func (s *Source) part(spans []Span) (Span, []Span) {
+	part := spans[0]
+	if s.cfg.Most != nil {
+		part.N = min(part.N, s.cfg.Most())
+	}
+	rest := &spans[0]
+	rest.Index += part.N
+	if rest.N -= part.N; rest.N == 0 {
+		spans = spans[1:]
+	}
+	return part, spans
 }
 
 // answer makes the rollouts of a span, hands them to the journal and returns how

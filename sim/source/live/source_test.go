@@ -328,7 +328,7 @@ func (a *announced) Answer(ctx context.Context, x, index, n int, take func(int, 
 func TestSourceAnnounces(t *testing.T) {
 	disk := new(sync.Map)
 	m := &announced{model{prompts: 50}, disk}
-	src, err := live.NewSource(live.SourceConfig{Answerer: m, Concurrency: 8, Most: 2, Served: true, Journal: func(entries []live.Entry) error {
+	src, err := live.NewSource(live.SourceConfig{Answerer: m, Concurrency: 8, Most: func() int { return 2 }, Served: true, Journal: func(entries []live.Entry) error {
 		time.Sleep(100 * time.Microsecond) // a slow disk
 		for _, e := range entries {
 			if e.Asked != nil {
@@ -417,7 +417,7 @@ func (s stub) Answer(_ context.Context, _, _, _ int, take func(int, live.Answer)
 // Most, and the journal is written by batches.
 func TestSourceLimits(t *testing.T) {
 	l, m := &ledger{}, &model{prompts: 400}
-	s := newSource(t, m, l, func(c *live.SourceConfig) { c.Concurrency, c.Most = 7, 3 })
+	s := newSource(t, m, l, func(c *live.SourceConfig) { c.Concurrency, c.Most = 7, func() int { return 3 } })
 	if err := round(context.Background(), t, s, 400, 0, 8); err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,12 @@ package prompts_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -154,6 +157,18 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// TestReadStops: what stops the reader in the midst of a line is the error, and not
+// the line that it left.
+func TestReadStops(t *testing.T) {
+	stopped := errors.New("stopped")
+	for _, name := range []string{"p.jsonl", "p.csv"} {
+		begun := io.MultiReader(strings.NewReader("\"prompt"), iotest.ErrReader(stopped))
+		if _, err := prompts.Read(begun, name, prompts.DefaultFields()); !errors.Is(err, stopped) {
+			t.Errorf("%s: error %v, want %v", name, err, stopped)
+		}
+	}
+}
+
 func TestTemplate(t *testing.T) {
 	made, err := prompts.ParseTemplate("t.txt", "Q: {{.Prompt}}\nA:")
 	if err != nil {
@@ -162,13 +177,31 @@ func TestTemplate(t *testing.T) {
 	if got, err := made.Apply("1<2 & {{.Answer}}?"); err != nil || got != "Q: 1<2 & {{.Answer}}?\nA:" {
 		t.Errorf("%q, %v", got, err)
 	}
+	made, err = prompts.ParseTemplate("t.txt", `{{if gt (len .Prompt) 3}}{{printf "%.3s" .Prompt}}...{{else}}{{.Prompt}}{{end}}{{with 1}}{{.}}{{end}}`)
+	if err == nil {
+		t.Errorf("a part of the prompt was taken for it: %v", made)
+	}
+	made, err = prompts.ParseTemplate("t.txt", `{{if gt (len .Prompt) 99}}long: {{end}}{{with .Prompt}}{{.}}{{else}}none{{end}}{{/* end */}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := made.Apply("ab"); err != nil || got != "ab" {
+		t.Errorf("%q, %v", got, err)
+	}
 	var none *prompts.Template
 	if got, err := none.Apply("a"); err != nil || got != "a" {
 		t.Errorf("no template: %q, %v", got, err)
 	}
 	for text, want := range map[string]string{
 		"Q:": "{{.Prompt}} is missing", "{{.Answer}}": "can't evaluate field Answer", "{{.Prompt": "unclosed action",
-		"{{if true}}{{end}}": "is missing",
+		"{{if true}}{{end}}": "is missing", "": "is missing", `{{define "a"}}{{.Prompt}}{{end}}`: "is missing",
+
+		// what might never end
+		"{{.Prompt}}{{range 1000000000000}}{{end}}":                        "want no range",
+		"{{if .Prompt}}{{.Prompt}}{{else}}{{range 9}}{{end}}{{end}}":       "want no range",
+		"{{with .Prompt}}{{.}}{{range 9}}{{end}}{{end}}":                   "want no range",
+		`{{.Prompt}}{{define "a"}}{{template "a"}}{{end}}{{template "a"}}`: "no template",
+		`{{block "a" .}}{{.Prompt}}{{end}}`:                                "no template",
 	} {
 		if _, err := prompts.ParseTemplate("t.txt", text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "t.txt") {
 			t.Errorf("%q: error %v, want %q", text, err, want)

@@ -3,6 +3,7 @@ package prompts
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -74,7 +75,7 @@ func eachLine(r io.Reader, take func(int, map[string]any)) error {
 		}
 		record, err := object(line)
 		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+			return cmp.Or(lines.Err(), fmt.Errorf("line %d: %w", n, err)) // what stopped the reader cut its line
 		}
 		place++
 		take(place, record)

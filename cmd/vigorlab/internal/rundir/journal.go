@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 )
@@ -48,24 +49,19 @@ func (d *Dir) Journal() (*Journal, [][]byte, error) {
 // EachLine opens the journal of a long run and hands over the lines that earlier
 // sittings appended, valid during the call alone, each with the place by which Line
 // reads it back. A last line without its end, as a kill or a full disk leaves it,
-// is cut off; any other line that the run did not write is a ConflictError.
+// is cut off; any other line that the run did not write is a ConflictError, and so is
+// a journal that is gone, or shorter than it was when a sitting ended by itself.
 func (d *Dir) EachLine(each func(at int64, line []byte) error) (*Journal, error) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if d.ended || !d.long() || d.journal != nil {
 		return nil, fmt.Errorf("%s: want one journal, of a long run that goes on", d.final)
 	}
-	if !slices.Contains(d.record.Files, journalFile) {
-		d.record.Files = append(d.record.Files, journalFile)
-		if err := d.writeRecord(); err != nil { // before the file: the run may be killed
-			return nil, err
-		}
-	}
 	var specs bytes.Buffer
 	if err := json.Compact(&specs, d.record.Specs); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(d.Path(journalFile), os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := d.openJournal()
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +73,32 @@ func (d *Dir) EachLine(each func(at int64, line []byte) error) (*Journal, error)
 	return j, nil
 }
 
+// openJournal opens the file of the journal. It is there before the record names
+// it, so that one that is named and gone was taken away.
+func (d *Dir) openJournal() (*os.File, error) {
+	if slices.Contains(d.record.Files, journalFile) {
+		f, err := os.OpenFile(d.Path(journalFile), os.O_RDWR, 0o666)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, d.lost("holds a run whose " + journalFile + " is gone")
+		}
+		return f, err
+	}
+	f, err := os.OpenFile(d.Path(journalFile), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	d.record.Files = append(d.record.Files, journalFile)
+	if err := d.writeRecord(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// lost returns the conflict of a journal that is not as the run left it.
+func (d *Dir) lost(reason string) error {
+	return &ConflictError{d.final, reason, "put it back as the run left it, or replace the run with --force"}
+}
+
 // read hands over the lines of the file and cuts off what follows the last end
 // of one.
 func (j *Journal) read(each func(at int64, line []byte) error) error {
@@ -84,6 +106,9 @@ func (j *Journal) read(each func(at int64, line []byte) error) error {
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
+			if left := j.dir.record.JournalBytes; j.size < left {
+				return j.dir.lost(fmt.Sprintf("holds a %s that ends after %d bytes, of %d that the run left", journalFile, j.size, left))
+			}
 			return j.file.Truncate(j.size)
 		}
 		if err != nil {
@@ -92,10 +117,7 @@ func (j *Journal) read(each func(at int64, line []byte) error) error {
 		text := textOf(line)
 		next, sum := j.line(text)
 		if !bytes.Equal(next, line) {
-			return &ConflictError{
-				j.dir.final, fmt.Sprintf("holds a %s whose line %d is damaged or of another run", journalFile, n),
-				"put it back as the run left it, or replace the run with --force",
-			}
+			return j.dir.lost(fmt.Sprintf("holds a %s whose line %d is damaged or of another run", journalFile, n))
 		}
 		if err := each(j.size, text); err != nil {
 			return err
@@ -157,11 +179,12 @@ func (j *Journal) Append(texts ...[]byte) (at []int64, err error) {
 	return at, nil
 }
 
-// closeJournal closes the journal, if there is one.
+// closeJournal closes the journal, if there is one, and notes its size.
 func (d *Dir) closeJournal() error {
 	if d.journal == nil {
 		return nil
 	}
+	d.record.JournalBytes = d.journal.size
 	return d.journal.file.Close()
 }
 
@@ -175,6 +198,6 @@ func (d *Dir) dropJournal() error {
 	if err := os.Remove(d.Path(journalFile)); err != nil {
 		return err
 	}
-	d.record.Files = slices.Delete(d.record.Files, i, i+1)
+	d.record.Files, d.record.JournalBytes = slices.Delete(d.record.Files, i, i+1), 0
 	return d.writeRecord()
 }

@@ -40,6 +40,23 @@ func appendParts(t *testing.T, j *rundir.Journal, from, to int) {
 	}
 }
 
+// kill ends a run as a kill does, which leaves its record as it was.
+func kill(t *testing.T, d *rundir.Dir) {
+	t.Helper()
+	record := d.Path("run.json")
+	running, err := os.ReadFile(record)
+	must(t, err)
+	must(t, d.Stop()) // lets the lock go
+	must(t, os.WriteFile(record, running, 0o666))
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	must(t, err)
+	return string(content)
+}
+
 func journalOf(t *testing.T, out string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(out, "journal"))
@@ -55,7 +72,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 	const parts = 4
 	d, j, _ := resume(t, out)
 	appendParts(t, j, 0, parts)
-	must(t, d.Stop())
+	kill(t, d)
 	whole := journalOf(t, out)
 	for cut := range len(whole) + 1 {
 		torn := whole[:cut:cut]
@@ -73,11 +90,81 @@ func TestJournalCutAnywhere(t *testing.T) {
 			}
 		}
 		appendParts(t, j, len(lines), parts)
-		must(t, d.Stop())
+		kill(t, d)
 		if got := journalOf(t, out); !bytes.Equal(got, whole) {
 			t.Fatalf("cut after %d bytes and resumed: %q, want %q", cut, got, whole)
 		}
 	}
+}
+
+// TestJournalIsMissed: a journal that is gone, or that ends before what a sitting
+// left that ended by itself, is a conflict, in later sittings too; one that was
+// killed knows no end.
+func TestJournalIsMissed(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	path := filepath.Join(out, "journal")
+	d, j, _ := resume(t, out)
+	appendParts(t, j, 0, 3)
+	must(t, d.Stop())
+	d, j, _ = resume(t, out)
+	appendParts(t, j, 3, 5)
+	kill(t, d)
+	whole := journalOf(t, out)
+	left := 0 // by the first sitting
+	for _, l := range bytes.SplitAfter(whole, []byte("\n"))[:3] {
+		left += len(l)
+	}
+	refused := func(want string) {
+		t.Helper()
+		d, _, err := rundir.Resume(out, record(`{"batch": 4}`), false)
+		must(t, err)
+		_, _, err = d.Journal()
+		conflict(t, err, want)
+		must(t, d.Discard())
+	}
+	for cut := range left {
+		must(t, os.WriteFile(path, whole[:cut], 0o666))
+		refused(fmt.Sprintf("of %d that the run left", left))
+		if got := journalOf(t, out); !bytes.Equal(got, whole[:cut]) {
+			t.Fatalf("cut after %d bytes, it was changed to %q", cut, got)
+		}
+	}
+	must(t, os.Remove(path))
+	refused("holds a run whose journal is gone")
+	if got := names(t, out); got != "run.json" {
+		t.Errorf("%s is left, want run.json alone", got)
+	}
+	must(t, os.WriteFile(path, whole[:left+1], 0o666))
+	d, j, lines := resume(t, out)
+	if len(lines) != 3 {
+		t.Errorf("%d lines, want 3", len(lines))
+	}
+	appendParts(t, j, 3, 4)
+	must(t, d.Complete())
+	if record := read(t, filepath.Join(out, "run.json")); strings.Contains(record, "journal") {
+		t.Errorf("the record of a complete run names its journal: %s", record)
+	}
+}
+
+// TestJournalBegun: a run that was killed between the first sight of its journal
+// and the record that names it is taken up, one whose file has lines is not.
+func TestJournalBegun(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	d, _, err := rundir.Resume(out, record(`{"batch": 4}`), false)
+	must(t, err)
+	kill(t, d)
+	path := filepath.Join(out, "journal")
+	must(t, os.WriteFile(path, nil, 0o666))
+	d, j, _ := resume(t, out)
+	appendParts(t, j, 0, 1)
+	must(t, d.Complete())
+
+	d, _, err = rundir.Resume(out, record(`{"batch": 4}`), true)
+	must(t, err)
+	kill(t, d)
+	must(t, os.WriteFile(path, []byte("mine\n"), 0o666))
+	_, _, err = rundir.Resume(out, record(`{"batch": 4}`), false)
+	conflict(t, err, "holds journal, which no run wrote")
 }
 
 // TestJournalOfBatches: lines that are appended together stand as if one by one,

@@ -62,6 +62,8 @@ type Record struct {
 	End         *time.Time      `json:"end"` // null while running
 	Status      string          `json:"status"`
 	Files       []string        `json:"files"` // what the run wrote beside run.json, or began to; slashes
+
+	JournalBytes int64 `json:"journal_bytes,omitempty"` // that the journal had when a sitting last ended by itself
 }
 
 // A Machine is where a run ran.
@@ -153,7 +155,7 @@ func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err e
 	resumed = earlier != nil && !force
 	d = &Dir{final: path, work: path, record: begin(record), lock: lock}
 	if resumed {
-		d.record.Start, d.record.Files = earlier.Start, earlier.Files
+		d.record.Start, d.record.Files, d.record.JournalBytes = earlier.Start, earlier.Files, earlier.JournalBytes
 		err = clearLeftovers(path)
 	} else {
 		err = clearRun(path)
@@ -300,11 +302,21 @@ func (r *Record) owns(path string) error {
 		if e != nil && e.IsDir() && leftover(name) {
 			return fs.SkipDir
 		}
-		if err != nil || e.IsDir() || name == runFile || leftover(name) || slices.Contains(r.Files, name) {
+		if err != nil || e.IsDir() || name == runFile || leftover(name) || slices.Contains(r.Files, name) || begun(name, e) {
 			return err
 		}
 		return foreign(path, name)
 	})
+}
+
+// begun reports whether a file is a journal without a line yet, which stands there
+// before the record names it.
+func begun(name string, e fs.DirEntry) bool {
+	if name != journalFile {
+		return false
+	}
+	info, err := e.Info()
+	return err == nil && info.Size() == 0
 }
 
 // admits says whether a run may go on where r stopped.
@@ -312,7 +324,7 @@ func (r *Record) admits(path string, next Record) error {
 	if r.Status == Complete {
 		return &ConflictError{
 			path, "holds a complete run",
-			"name another directory, or replace the run with --force",
+			"a complete run is not extended: name another directory, or replace the run with --force",
 		}
 	}
 	if r.Version != next.Version || r.Revision != next.Revision {
