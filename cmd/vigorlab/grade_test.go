@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"vigorlab/sim/reward"
@@ -85,4 +86,17 @@ func linesOf(t *testing.T, path string) [][]byte {
 		lines = append(lines, bytes.Clone(s.Bytes()))
 	}
 	return lines
+}
+
+// TestHarmless checks that texts of a log or of a verifier cannot command a terminal,
+// nor fill it.
+func TestHarmless(t *testing.T) {
+	for text, want := range map[string]string{
+		`"8" against "7"`: `"8" against "7"`, "żółw": "żółw", "a\x1b[31m\n": `a\x1b[31m\n`, "\u202e": `\u202e`,
+		strings.Repeat("é", 201): strings.Repeat("é", 200) + "...",
+	} {
+		if got := harmless(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/sim/logs"
@@ -153,6 +154,24 @@ func lastRunes(text string, n int) string {
 		return text
 	}
 	return "..." + string(runes[len(runes)-n:])
+}
+
+// harmless returns a text as a terminal may have it: without control characters, and
+// at most 200 runes of it.
+func harmless(text string) string {
+	const most = 200
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "..."
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 // warnings says what may mislead.
@@ -492,7 +511,7 @@ func (r *graded) exampleText(t *output.Text, title string, examples []gradeExamp
 		if x.Reward != nil {
 			verdict = fmt.Sprintf("%v (%s)", *x.Reward, x.Kind)
 		}
-		t.Note("  ", fmt.Sprintf("%s, line %d, prompt %s, step %d: log %v, verifier %s: %s; completion %q", x.File, x.Line, x.PromptID, x.Step,
-			x.LogReward, verdict, x.Detail, x.Completion))
+		t.Note("  ", fmt.Sprintf("%s, line %d, prompt %s, step %d: log %v, verifier %s: %s; completion %q", x.File, x.Line, harmless(x.PromptID), x.Step,
+			x.LogReward, verdict, harmless(x.Detail), x.Completion))
 	}
 }

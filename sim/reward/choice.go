@@ -10,9 +10,9 @@ import (
 
 // choice takes a completion for right if the letter it chooses is the answer's.
 // Of the forms below the first that occurs counts, and of its occurrences the
-// last: \boxed{B}; "the answer is B", "option: B", "I choose B"; (B), [B], **B**;
+// last: \boxed{B}; <answer>B</answer>; "the answer is B", "option: B", "I choose B"; (B), [B], **B**;
 // a last line that is B, or begins with "B." or "B)"; a last word B.
-// All but boxes are looked for in the last 4,000 bytes.
+// All but boxes and <answer> are looked for behind </think>, in the last 4,000 bytes.
 type choice struct {
 	forms  []*regexp.Regexp
 	alone  *regexp.Regexp
@@ -105,6 +105,12 @@ func (c choice) letter(text string) (string, bool) {
 			return l, true
 		}
 	}
+	if answer, ok := lastTagged(text); ok {
+		if l, ok := c.letter(answer); ok {
+			return l, true
+		}
+	}
+	text = thought(text)
 	if m := c.alone.FindStringSubmatch(text); m != nil {
 		return strings.ToUpper(m[1]), true
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 
 // code runs the program of a completion against the tests that the answer holds
 // (readSuite says in which forms). The program is the last fenced block of the
-// completion, and the whole completion where there is none; where tests name a
-// function that it does not define and the prompt does (HumanEval), the prompt and
-// then the completion.
+// completion, of those that name its language where some do: what it writes may
+// stand behind it in another. It is the whole completion where there is none; where
+// tests name a function that it does not define and the prompt does (HumanEval), the
+// prompt and then the completion.
 //
 // Every program runs in sandboxes of its own and is judged outside of them: what
 // tests expect is never where the program is.
@@ -161,7 +163,7 @@ func (c *code) judge(ctx context.Context, item Item) (Grade, error) {
 	case kind != byPairs && !c.language.serves:
 		return cannotTell("tests of kind %s are of Python alone, and not of %s", kind, c.language.name), nil
 	}
-	program, from := programOf(item, tests.entry)
+	program, from := programOf(item, tests.entry, c.language.labels)
 	run := map[string]func(context.Context, string, suite) ([]outcome, error){
 		byPairs: c.pairs, byCalls: c.calls, byAsserts: c.asserts,
 	}[kind]
@@ -209,8 +211,8 @@ func (c *code) grade(outcomes []outcome, from string) Grade {
 }
 
 // programOf returns the program of a completion, and where it was.
-func programOf(item Item, entry string) (program, from string) {
-	program, fenced := lastFenced(item.Completion)
+func programOf(item Item, entry string, labels []string) (program, from string) {
+	program, fenced := lastFenced(item.Completion, labels)
 	defined := func(text string) bool {
 		return regexp.MustCompile(`(?m)^\s*(async\s+)?(def|class)\s+` + regexp.QuoteMeta(entry) + `\b`).MatchString(text)
 	}
@@ -226,14 +228,16 @@ func programOf(item Item, entry string) (program, from string) {
 }
 
 // lastFenced returns the last block between fences of a text that is not empty,
-// without the indentation of its fence; a block without an end goes up to that of
-// the text. Without a block it is the text.
-func lastFenced(text string) (string, bool) {
+// without the indentation of its fence, of those with one of the labels where there
+// are any; a block without an end goes up to that of the text. Without a block it is
+// the text.
+func lastFenced(text string, labels []string) (string, bool) {
 	var block, last []string
 	open, indent := "", 0
+	labelled, found := false, false // the block; any so far
 	keep := func() {
-		if strings.TrimSpace(strings.Join(block, "")) != "" {
-			last = block
+		if strings.TrimSpace(strings.Join(block, "")) != "" && (labelled || !found) {
+			last, found = block, labelled
 		}
 		block = nil
 	}
@@ -243,6 +247,7 @@ func lastFenced(text string) (string, bool) {
 		switch {
 		case open == "" && marks != "":
 			open, indent = marks, len(line)-len(bare)
+			labelled = slices.Contains(labels, labelOf(bare[len(marks):]))
 		case open != "" && strings.HasPrefix(marks, open) && strings.TrimSpace(bare) == marks:
 			open = ""
 			keep()
@@ -255,6 +260,13 @@ func lastFenced(text string) (string, bool) {
 		return text, false
 	}
 	return strings.Join(last, ""), true
+}
+
+// labelOf returns the word behind a fence, in small letters: python of
+// "python title=x" and of "{.python}".
+func labelOf(text string) string {
+	word, _, _ := strings.Cut(strings.TrimLeft(strings.TrimSpace(text), "{."), " ")
+	return strings.ToLower(strings.TrimRight(word, "}"))
 }
 
 // fenceOf returns the marks that a line begins with, if they make a fence.

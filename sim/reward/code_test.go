@@ -151,6 +151,12 @@ func TestCodeAsserts(t *testing.T) {
 		{"plain values", fenced("def f(): return (1, {2}, {3: None}, 1j, b'x', float('inf'), True)"), "assert f() == (1, {2}, {3: None}, 1j, b'x', float('inf'), True) and type(f()) is tuple", reward.Pass, 1, ""},
 		{"its modules", fenced("import math\ndef f(): return math.pi"), "assert math.isclose(f(), 3.14159, rel_tol=1e-4)", reward.Pass, 1, ""},
 		{"names of Python", fenced("def f(): return []\ndef len(x): return 3"), "assert len(f()) == 3", reward.Wrong, 0, ""},
+		{"a name of Python's", fenced("def sum(xs): return 3 if xs else 1"), `{"test_list": ["assert sum([1, 2]) == 3", "assert sum([]) == 0"]}`, reward.Partial, .5, "test 2"},
+		{"a name of Python's, HumanEval", fenced("def sum(xs): return 9"), `{"test": "def check(candidate):\n    assert candidate([1, 2]) == 3\n", "entry_point": "sum"}`, reward.Wrong, 0, ""},
+		{"a name of Python's, imported", fenced("def sum(xs): return 9"), "from solution import sum\nassert sum([1, 2]) == 3", reward.Wrong, 0, ""},
+		{"tests that ask for nothing", fenced(adding), "assert 1 + 1 == 2", reward.CannotTell, 0, "ask the program for nothing"},
+		{"asserts in a loop", fenced(adding), "for i in range(3):\n    assert add(i, 1) == i + 1\n", reward.Pass, 1, "1 of 1"},
+		{"asserts in a loop, wrong", fenced("def add(a, b): return 1"), "for i in range(3):\n    assert add(i, 1) == i + 1\nassert add(0, 1) == 1", reward.Partial, .5, "test 1"},
 		{"keywords", fenced("def f(a, *, b=1): return a - b"), "assert f(3, b=2) == 1", reward.Pass, 1, ""},
 		{"a function as an argument", fenced("def f(g): return g(1)"), "assert f(lambda x: x) == 1", reward.CannotTell, 0, "hand the program an object of type function"},
 		{"tests that are no Python", fenced(adding), "assert add(1, 2) = 3", reward.CannotTell, 0, "SyntaxError"},
@@ -274,12 +280,15 @@ func TestCodeShareForged(t *testing.T) {
 func TestCodeLimits(t *testing.T) {
 	needPrograms(t, "python3")
 	loop, hoard := "while True: pass", "x = 'x' * (400 << 20)"
+	manyCalls := `{"fn_name": "add", "inputs": [[0, 1]` + strings.Repeat(`, [1, 1]`, 29) + `], "outputs": [1` + strings.Repeat(`, 2`, 29) + `]}`
 	judgePrograms(t, "code:wall=3,cpu=1,memory=128,parallel=2", []verdict{
 		{"loop", fenced(loop), sums, reward.Time, 0, "longer than"},
 		{"sleep", fenced("import time; time.sleep(60)"), sums, reward.Time, 0, ""},
 		{"loop in a call", fenced("def add(a, b):\n    " + loop), addCall, reward.Time, 0, ""},
 		{"loop in a test", fenced("def add(a, b):\n    " + loop), addTest, reward.Time, 0, ""},
 		{"sleep in a test", fenced("import time\ndef add(a, b): time.sleep(60)"), addTest, reward.Time, 0, ""},
+		// It would be done long before the time of all calls together is over.
+		{"deaf in a call", fenced("import signal, time\nfor s in (signal.SIGALRM, signal.SIGPROF): signal.signal(s, signal.SIG_IGN)\ndef add(a, b):\n    time.sleep(30 if a == 0 else 0)\n    return a + b"), manyCalls, reward.Time, 0, ""},
 		{"memory", fenced(hoard), sums, reward.Memory, 0, "128 MiB"},
 		{"memory in a call", fenced("def add(a, b):\n    " + hoard), addCall, reward.Memory, 0, ""},
 		{"memory in a test", fenced("def add(a, b):\n    " + hoard), addTest, reward.Memory, 0, ""},

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -169,7 +170,8 @@ func asJSON(v any) string {
 	return string(text)
 }
 
-// serve asks a run for calls, and returns the lines that came back.
+// serve asks a run for calls, and returns the lines that came back. Every one must
+// come in time: a program can silence the clock that serve.py sets.
 func (c *code) serve(ctx context.Context, program, entry string, calls []call) (lines [][]byte, r sandbox.Result, err error) {
 	var text bytes.Buffer
 	for _, call := range calls {
@@ -188,15 +190,29 @@ func (c *code) serve(ctx context.Context, program, entry string, calls []call) (
 		_, _ = requests.w.Write(text.Bytes()) // a program that has ended reads no more
 		requests.w.Close()
 	}()
+	watched, cut := context.WithCancel(ctx)
+	defer cut()
+	late := time.AfterFunc(c.limits.Wall+margin, cut)
+	defer late.Stop()
 	read := make(chan [][]byte, 1)
-	go func() { read <- readLines(answers.r, c.limits.Output) }()
-	r, err = c.run(ctx, c.server(program, len(calls)+1, requests.r, answers.w))
+	go func() {
+		read <- readLines(answers.r, c.limits.Output, func() { late.Reset(c.limits.Wall + margin) })
+	}()
+	r, err = c.run(watched, c.server(program, len(calls)+1, requests.r, answers.w))
+	if err != nil && watched.Err() != nil && ctx.Err() == nil {
+		r, err = sandbox.Result{End: sandbox.TimedOut}, nil
+	}
 	return <-read, r, err
 }
 
+// margin is what is allowed beyond a limit of time that the program's side keeps,
+// and that a program may do away with there.
+const margin = 2 * time.Second
+
 // readLines reads lines up to the end of a file, or to its first so many bytes,
-// and closes it: of one that goes on, the writer finds that nobody reads it.
-func readLines(f *os.File, most int64) (lines [][]byte) {
+// and closes it: of one that goes on, the writer finds that nobody reads it. It calls
+// each after every line.
+func readLines(f *os.File, most int64, each func()) (lines [][]byte) {
 	defer f.Close()
 	in := bufio.NewReader(io.LimitReader(f, most))
 	for {
@@ -205,6 +221,7 @@ func readLines(f *os.File, most int64) (lines [][]byte) {
 			return lines
 		}
 		lines = append(lines, line)
+		each()
 	}
 }
 
@@ -250,9 +267,9 @@ func (c *code) asserts(ctx context.Context, program string, tests suite) ([]outc
 		served, servedErr = c.run(serving, c.server(program, 1, requests.r, answers.w))
 	}()
 	read := make(chan [][]byte, 1)
-	go func() { read <- readLines(report.r, c.limits.Output) }()
+	go func() { read <- readLines(report.r, c.limits.Output, func() {}) }()
 	limits := c.limits
-	limits.Wall += 2 * time.Second // so that what takes too long is the program
+	limits.Wall += margin // so that what takes too long is the program
 	tested, err := c.run(ctx, sandbox.Job{
 		Args:  append([]string{c.interpreter}, append(c.language.args(limits.Memory), sandbox.Box+"/asserts.py")...),
 		Files: map[string][]byte{"tests.json": text, "asserts.py": assertsPy, "plain.py": plainPy},
@@ -266,6 +283,8 @@ func (c *code) asserts(ctx context.Context, program string, tests suite) ([]outc
 	switch {
 	case err != nil:
 		return nil, err
+	case found.done && !found.asked && found.allPass():
+		return []outcome{{CannotTell, "the tests ask the program for nothing"}}, nil
 	case found.done:
 		return found.outcomes, nil
 	case servedErr != nil:
@@ -289,6 +308,7 @@ type findings struct {
 	tests    int  // how many there are
 	outcomes []outcome
 	done     bool // it came to its end
+	asked    bool // for something that the program has
 }
 
 // mostTests bounds the tests of a file.
@@ -304,6 +324,7 @@ func readFindings(lines [][]byte) findings {
 			Detail string `json:"detail"`
 			All    bool   `json:"all"` // of every test that is left
 			Done   bool   `json:"done"`
+			Asked  bool   `json:"asked"`
 		}
 		if json.Unmarshal(line, &f) != nil {
 			return found // what follows a torn line is no report
@@ -314,7 +335,7 @@ func readFindings(lines [][]byte) findings {
 		case f.Tests != nil:
 			found.begun, found.tests = true, *f.Tests
 		case f.Done:
-			found.done = true
+			found.done, found.asked = true, f.Asked
 		case f.All:
 			found.outcomes = found.fill(o)
 		default:
@@ -322,6 +343,11 @@ func readFindings(lines [][]byte) findings {
 		}
 	}
 	return found
+}
+
+// allPass reports whether there are outcomes and all of them pass.
+func (f findings) allPass() bool {
+	return len(f.outcomes) > 0 && !slices.ContainsFunc(f.outcomes, func(o outcome) bool { return o.kind != Pass })
 }
 
 // fill gives every test that has no outcome the same one.

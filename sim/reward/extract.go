@@ -1,9 +1,6 @@
 package reward
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // ending bounds, in bytes, the end of a completion in which answers without a box
 // are looked for: patterns take long on texts of any length.
@@ -18,8 +15,35 @@ func endOf(text string) string {
 	return text[strings.IndexAny(text, " \n")+1:]
 }
 
-// boxOpening ends in the brace that a box begins with.
-var boxOpening = regexp.MustCompile(`\\(?:boxed|fbox)\s*\{$`)
+// opensBox reports whether the brace behind a text is that of a box.
+func opensBox(text string) bool {
+	text = strings.TrimRight(text, " \t\n")
+	return strings.HasSuffix(text, `\boxed`) || strings.HasSuffix(text, `\fbox`)
+}
+
+// lastTagged returns what the last <answer>...</answer> of a text holds.
+func lastTagged(text string) (string, bool) {
+	const opening, closing = "<answer>", "</answer>"
+	end := strings.LastIndex(text, closing)
+	if end < 0 {
+		return "", false
+	}
+	begin := strings.LastIndex(text[:end], opening)
+	if begin < 0 {
+		return "", false
+	}
+	return strings.TrimSpace(text[begin+len(opening) : end]), true
+}
+
+// thought cuts what stands before the end of a model's thoughts, </think>, where
+// something follows.
+func thought(text string) string {
+	const end = "</think>"
+	if i := strings.LastIndex(text, end); i >= 0 && strings.TrimSpace(text[i+len(end):]) != "" {
+		return text[i+len(end):]
+	}
+	return text
+}
 
 // lastBox returns what the last complete \boxed{...} or \fbox{...} of a text
 // holds, of nested ones the innermost. Braces nest; \{ and \} do not count. It
@@ -37,7 +61,7 @@ func lastBox(text string) (string, bool) {
 		case '\\':
 			i++
 		case '{':
-			open = append(open, brace{i, boxOpening.MatchString(text[max(0, i-longest) : i+1])})
+			open = append(open, brace{i, opensBox(text[max(0, i-longest):i])})
 		case '}':
 			if len(open) == 0 {
 				continue

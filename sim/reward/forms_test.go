@@ -101,6 +101,8 @@ func TestChoice(t *testing.T) {
 		{"(B)", "B", r},
 		{"[b]", "B", r},
 		{"**B**", "B", r},
+		{"<think>(A)?</think><answer>B</answer>", "B", r},
+		{"<think>The answer is A.</think>\nB", "B", r},
 		{"B) Paris", "B", r},
 		{"B. Paris", "B. Paris", r},
 		{`\boxed{B}`, "B", r},

@@ -10,9 +10,10 @@ import (
 // A language is one that programs are judged in.
 type language struct {
 	name    string
-	command string // the interpreter, which a sandbox looks for under /usr
-	brings  string // the package of Debian that brings it
-	file    string // what a program is called in the sandbox
+	command string   // the interpreter, which a sandbox looks for under /usr
+	brings  string   // the package of Debian that brings it
+	file    string   // what a program is called in the sandbox
+	labels  []string // of fenced blocks that hold it, in small letters
 	// args are those before the file, where memory is in bytes.
 	args func(memory int64) []string
 	// reserves says that the interpreter reserves far more address space than it
@@ -29,12 +30,14 @@ type language struct {
 var languages = []language{
 	{
 		name: "python", command: "python3", brings: "python3", file: "program.py",
+		labels: []string{"python", "py", "python3"},
 		// No byte code to write, and no packages of a user.
 		args:      func(int64) []string { return []string{"-s", "-B"} },
 		exhausted: regexp.MustCompile(`MemoryError`), serves: true,
 	},
 	{
 		name: "javascript", command: "node", brings: "nodejs", file: "program.js",
+		labels: []string{"javascript", "js", "node", "nodejs"},
 		// Half for the heap, since the data of V8 beside it counts too.
 		args:      func(memory int64) []string { return []string{fmt.Sprintf("--max-old-space-size=%d", memory>>21)} },
 		reserves:  true,
@@ -42,6 +45,7 @@ var languages = []language{
 	},
 	{
 		name: "bash", command: "bash", brings: "bash", file: "program.sh",
+		labels:    []string{"bash", "sh", "shell"},
 		args:      func(int64) []string { return nil },
 		exhausted: regexp.MustCompile(`cannot allocate`),
 	},

@@ -10,10 +10,11 @@ import (
 
 // mathematics takes a completion for right if the answer it gives equals the
 // item's, as sim/reward/formula compares them; "cannot tell" is a grade of its
-// own. The answer that a text gives is what stands in its last \boxed{}; else
-// behind its last "####"; else behind its last "the answer is" or "answer:"; else
-// its last line, of which the last formula between dollars, or what follows the
-// last equals sign. Boxes and "####" apart, the last 4,000 bytes are looked at.
+// own. The answer that a text gives is what stands in its last \boxed{}; else in its
+// last <answer>; else behind its last "####"; else behind its last "the answer is"
+// or "answer:"; else its last line, of which the last formula between dollars, or
+// what follows the last equals sign. Of the last two, what stands before </think> is
+// not looked at, and no more than the last 4,000 bytes.
 type mathematics struct {
 	tolerance float64
 	strict    bool
@@ -22,7 +23,7 @@ type mathematics struct {
 
 var mathInfo = Info{
 	Name: "math", Form: "math",
-	Doc: `the answer given, in \boxed{}, after "####" or "the answer is", or in the last line, equals the item's: numbers, expressions, tuples, sets, intervals, matrices, equations, units, in LaTeX or plain text`,
+	Doc: `the answer given, in \boxed{}, in <answer>, after "####" or "the answer is", or in the last line, equals the item's: numbers, expressions, tuples, sets, intervals, matrices, equations, units, in LaTeX or plain text`,
 	Parameters: []spec.Parameter{
 		{Name: "tolerance", Default: "1e-06", Range: "[0, 1)", Doc: "largest difference where a number has a decimal point, as a share of the larger"},
 		truncatedParameter,
@@ -73,17 +74,21 @@ func given(text string) string {
 	if answer, ok := marked(text); ok {
 		return answer
 	}
-	text = endOf(text)
+	text = endOf(thought(text))
 	if answer, ok := stated(text); ok {
 		return answer
 	}
 	return concluded(text)
 }
 
-// marked returns what the last box holds, or the line behind the last ####.
+// marked returns what the last box or <answer> holds, or the line behind the last
+// ####.
 func marked(text string) (string, bool) {
 	if box, ok := lastBox(text); ok {
 		return box, true
+	}
+	if answer, ok := lastTagged(text); ok {
+		return answer, true
 	}
 	if i := strings.LastIndex(text, "####"); i >= 0 {
 		line, _, _ := strings.Cut(strings.TrimSpace(text[i+len("####"):]), "\n")
@@ -92,7 +97,7 @@ func marked(text string) (string, bool) {
 	return "", false
 }
 
-var statement = regexp.MustCompile(`(?i)\banswer\b(?:\s+is|\s*:|\s*=)[\s:*]*`)
+var statement = regexp.MustCompile(`(?i)\banswers?\b(?:\s+is|\s+are|\s*:|\s*=)[\s:*]*`)
 
 // stated returns what follows the last "answer is" or "answer:".
 func stated(text string) (string, bool) {

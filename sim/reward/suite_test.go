@@ -19,8 +19,14 @@ func TestLastFenced(t *testing.T) {
 		"```x``` is one line\n```\ny\n```":         "y\n",
 		"```python\ns = '''\n```'''\nx\n```\n":     "s = '''\n```'''\nx\n",
 		"```\nx\n```\nmore text with `code` in it": "x\n",
+		// Behind a program stands what it writes, or how it is run.
+		"```python\nx\n```\nOutput:\n```\n3\n```":            "x\n",
+		"```Python title=\"a\"\nx\n```\n```text\n3\n```":     "x\n",
+		"```py\nx\n```\n```{.python}\ny\n```\n```sh\nz\n```": "y\n",
+		"```python\nx\n```\n```py\n```\n```\nz":              "x\n",
+		"```cpp\nx\n```\n```pythonic\ny\n```":                "y\n",
 	} {
-		if got, fenced := lastFenced(text); got != want || fenced != strings.ContainsAny(text, "\n") {
+		if got, fenced := lastFenced(text, []string{"python", "py"}); got != want || fenced != strings.ContainsAny(text, "\n") {
 			t.Errorf("%q: %q, %v, want %q", text, got, fenced, want)
 		}
 	}
@@ -147,7 +153,7 @@ func FuzzSuite(f *testing.F) {
 	}
 	f.Fuzz(func(_ *testing.T, a, b string) {
 		_, _ = readSuite(a)
-		lastFenced(a)
+		lastFenced(a, []string{"python"})
 		j := judgement{1e-6}
 		j.output(a, b)
 		j.value(readJSON([]byte(a)), readJSON([]byte(b)))

@@ -1,6 +1,7 @@
 package formula_test
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,6 +99,30 @@ func TestTooLong(t *testing.T) {
 		if v, reason := formula.Compare(text, "5", tolerance); v != formula.CannotTell {
 			t.Errorf("%.40q is %v (%s), want %v", text, v, reason, formula.CannotTell)
 		}
+	}
+}
+
+// TestTooMuch checks that lists of what takes long to compare are not: each of the
+// parts would meet each of the other's, at every point.
+func TestTooMuch(t *testing.T) {
+	many := func(f string) string {
+		var parts []string
+		for i := range 24 {
+			parts = append(parts, fmt.Sprintf(f, i))
+		}
+		return strings.Join(parts, ",")
+	}
+	for _, c := range [][2]string{
+		{`x^2+\sin y=%d`, `x^2-\sin y=%d`}, {`\sqrt{x+%d}\text{ cm}`, `\sqrt{y+%d}\text{ m}`}, {`\sin(x+%d)\%%`, `\cos(x+%d)`},
+	} {
+		if v, reason := formula.Compare(many(c[0]), many(c[1]), tolerance); v != formula.CannotTell || reason != "too much to compare" {
+			t.Errorf("%s and %s are %v (%s)", c[0], c[1], v, reason)
+		}
+	}
+	// A long answer alone is not too much.
+	long := "(x+1)" + strings.Repeat(`+\sqrt{x+y}\sin x`, 30)
+	if v, reason := formula.Compare(long, "1+x"+strings.Repeat(`+\sin x\sqrt{y+x}`, 30), tolerance); v != formula.Equal {
+		t.Errorf("%v (%s), want %v", v, reason, formula.Equal)
 	}
 }
 

@@ -15,7 +15,9 @@
 // Conventions where texts differ: e and i are constants; x = 5 is compared as 5;
 // a list has no order, a tuple has one; (1, 2) is a point and an open interval;
 // a percentage or degree compares with its number and its value, 50 % with 50 and
-// 1/2; a unit that one answer lacks is not asked for; 1 1/2 is a mixed number;
+// 1/2; a unit that one answer lacks is not asked for; 2 million is 2000000, and may
+// be 2 where millions are asked for; m + n = 5 is 5, as variables alone on the left
+// say what is asked for; 1 1/2 is a mixed number;
 // odd roots of negative numbers are real; a cancelled singularity does not
 // count, (x^2-1)/(x-1) is x+1.
 //
@@ -66,6 +68,9 @@ func Compare(got, want string, tolerance float64) (v Verdict, reason string) {
 	}
 	c := newComparison(tolerance)
 	v = c.values(a.value, b.value)
+	if c.visits < 0 {
+		return CannotTell, "too much to compare"
+	}
 	for _, side := range []*value{a.value, b.value} {
 		if v == Different && side.doubt != "" && (side.shape != list || a.value.shape == scalar || b.value.shape == scalar) {
 			v, c.reason = CannotTell, side.doubt
@@ -98,6 +103,7 @@ func read(text string) (answer, error) {
 	if !strings.HasSuffix(text, "..") {
 		text = strings.TrimRight(text, ".,;:")
 	}
+	text = strings.TrimRight(text, `\`) // of a space or an end of line
 	t, err := tokens(text)
 	if err != nil {
 		return answer{}, err
@@ -129,13 +135,14 @@ func (a answer) same(b answer) bool {
 type comparison struct {
 	tolerance float64
 	work      int // what is left of maxWork
+	visits    int // what is left of maxVisits
 	pairs     int // what is left of maxPairs
 	reason    string
 	seen      map[*node]*samples
 }
 
 func newComparison(tolerance float64) *comparison {
-	return &comparison{tolerance: tolerance, work: maxWork, pairs: maxPairs, seen: make(map[*node]*samples)}
+	return &comparison{tolerance: tolerance, work: maxWork, visits: maxVisits, pairs: maxPairs, seen: make(map[*node]*samples)}
 }
 
 // tell keeps the first reason.
@@ -153,7 +160,7 @@ func (c *comparison) verdict(v Verdict, format string, args ...any) Verdict {
 
 // values compares two answers.
 func (c *comparison) values(a, b *value) Verdict {
-	if c.pairs--; c.pairs < 0 {
+	if c.pairs--; c.pairs < 0 || c.visits < 0 {
 		return c.verdict(CannotTell, "too many parts to compare")
 	}
 	a, b = unwrap(a, b)
@@ -381,6 +388,9 @@ func (c *comparison) units(a, b *value) Verdict {
 	if a.base != "" || b.base != "" {
 		return c.bases(a, b)
 	}
+	if a.times != b.times {
+		return c.multiplied(a, b)
+	}
 	a, b = split(a), split(b)
 	first, firstRest, firstKnown := unitOf(a.unit)
 	second, secondRest, secondKnown := unitOf(b.unit)
@@ -398,6 +408,26 @@ func (c *comparison) units(a, b *value) Verdict {
 	}
 	c.reason = ""
 	return c.verdict(CannotTell, "units %q and %q", a.unit, b.unit)
+}
+
+// multiplied compares numbers that words multiply: 2 million is 2000000, and where
+// the other has no such word, the question may ask for millions.
+func (c *comparison) multiplied(a, b *value) Verdict {
+	out := func(v *value) *value {
+		w := *v
+		if w.times, w.expr = 0, v.expr; v.times > 0 {
+			w.expr = join(opMultiply, v.expr, integer(v.times))
+		}
+		return &w
+	}
+	v := c.units(out(a), out(b))
+	x, y := *a, *b
+	x.times, y.times = 0, 0
+	if v == Different && min(a.times, b.times) == 0 && c.quietly(&x, &y) != Different {
+		c.reason = ""
+		return c.verdict(CannotTell, "the question may ask for as many thousands, or the like")
+	}
+	return v
 }
 
 // oneUnit compares where one answer alone has a unit, which is then not asked

@@ -10,6 +10,7 @@ import (
 // samples are what a comparison has found out about an expression: what it
 // contains, and its values at the points where expressions are compared.
 type samples struct {
+	size      int             // how many parts it has
 	names     map[string]bool // of variables
 	infinite  bool            // contains ∞
 	imaginary bool            // contains i
@@ -32,9 +33,10 @@ func (c *comparison) samplesOf(n *node) *samples {
 	if ok {
 		return s
 	}
-	s = &samples{names: make(map[string]bool), infinite: n.has(opInfinity), imaginary: n.has(opI), bareLog: n.any(isBareLog)}
+	s = &samples{size: n.size(), names: make(map[string]bool), infinite: n.has(opInfinity), imaginary: n.has(opI), bareLog: n.any(isBareLog)}
 	n.variables(s.names)
 	c.seen[n] = s
+	c.visits -= len(s.field) * s.size
 	for i := range s.field {
 		if s.field[i], s.fieldErr = (field{fieldPoint(i), &c.work}).eval(n); s.fieldErr != nil {
 			break
@@ -51,8 +53,12 @@ func (c *comparison) plane(n *node, key planeKey) approx {
 		}
 		return 0
 	}
-	known := &c.samplesOf(n).planes[key.point][index(key.complex)][index(key.tens)]
+	s := c.samplesOf(n)
+	known := &s.planes[key.point][index(key.complex)][index(key.tens)]
 	if *known == nil {
+		if c.visits -= s.size; c.visits < 0 {
+			return undefined
+		}
 		log := 1.
 		if key.tens {
 			log = math.Ln10
@@ -101,7 +107,12 @@ func isBareLog(n *node) bool { return n.op == opLog && len(n.args) == 1 }
 // infinities compares where one side at least contains ∞.
 func (c *comparison) infinities(a, b *node) Verdict {
 	x, y := infinite(a), infinite(b)
+	undefinable := func(n *node, sign int) bool {
+		return sign == 0 && len(c.samplesOf(n).names) == 0 && !c.plane(n, planeKey{complex: true}).defined()
+	}
 	switch {
+	case undefinable(a, x) || undefinable(b, y): // 1/0
+		return c.verdict(CannotTell, "undefined, or lost to cancelling")
 	case x == 0 && c.samplesOf(a).infinite || y == 0 && c.samplesOf(b).infinite:
 		return c.verdict(CannotTell, "arithmetic with infinity")
 	case x == y:
@@ -136,6 +147,8 @@ func (c *comparison) different(a, b *node, reason string) Verdict {
 			return c.verdict(CannotTell, "%s and %s may be one variable", name, other)
 		case name == "C" && len(extra) == 1 && len(x)+len(y) > 1:
 			return c.verdict(CannotTell, "C may be a constant of integration")
+		case name == "I" && (c.samplesOf(a).imaginary || c.samplesOf(b).imaginary):
+			return c.verdict(CannotTell, "I may be the imaginary unit")
 		case functionNames[name] && len(extra) == len(x)+len(y) && len(extra) == 1:
 			return c.verdict(CannotTell, "%s may be a function", name)
 		}

@@ -31,13 +31,29 @@ func (c *comparison) relations(a, b *value) Verdict {
 	return c.verdict(CannotTell, "relations that are no multiples of each other")
 }
 
-// side compares an equation of numbers with an expression: 2 + 3 = 5 is 5.
+// side compares an equation with an expression: 2 + 3 = 5 is 5, and so is m + n = 5,
+// AB = 5 or f(3) = 5, whose left side says what is asked for.
 func (c *comparison) side(equation, v *value) Verdict {
 	left, right := equation.items[0], equation.items[1]
+	if right.shape == scalar && left.names() && c.constant(right.expr) && c.constant(v.expr) {
+		return c.values(right, v)
+	}
 	if right.shape == scalar && c.quietly(left, right) == Equal && c.quietly(right, v) == Equal {
 		return c.verdict(Equal, "the right side of an equation")
 	}
 	return c.verdict(CannotTell, "an equation and an expression")
+}
+
+func (c *comparison) constant(n *node) bool { return len(c.samplesOf(n).names) == 0 }
+
+// names reports whether a left side names a quantity: variables without numbers, but
+// not -x, or a function somewhere.
+func (v *value) names() bool {
+	n := v.expr
+	if n.op == opMultiply && n.args[0].op == opVariable && functionNames[n.args[0].name] {
+		return true
+	}
+	return n.op != opNegate && n.has(opVariable) && !n.has(opNumber)
 }
 
 func flipped(sign string) bool { return sign == ">" || sign == "ge" }

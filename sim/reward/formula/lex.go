@@ -3,6 +3,7 @@ package formula
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,6 +37,7 @@ const (
 	maxItems  = 24   // of a list
 	maxWork   = 4000 // factors of factorials
 	maxPairs  = 1000 // parts compared with parts
+	maxVisits = 8000 // parts evaluated, at all points together
 )
 
 var errTooLong = errors.New("too long")
@@ -44,12 +46,30 @@ var errTooLong = errors.New("too long")
 var signs = strings.NewReplacer(
 	"−", "-", "–", "-", "×", `\times `, "÷", "/", "·", `\cdot `, "∙", `\cdot `, "√", `\sqrt `, "π", `\pi `, "∞", `\infty `,
 	"°", `^\circ `, "≤", `\le `, "≥", `\ge `, "≠", `\ne `, "≈", `\approx `, "∪", `\cup `, "∈", `\in `, "±", `\pm `, "∓", `\mp `,
-	"²", "^2", "³", "^3", "⁴", "^4", "½", `\frac{1}{2}`, "¼", `\frac{1}{4}`, "¾", `\frac{3}{4}`, "⅓", `\frac{1}{3}`, "⅔", `\frac{2}{3}`,
+	"½", `\frac{1}{2}`, "¼", `\frac{1}{4}`, "¾", `\frac{3}{4}`, "⅓", `\frac{1}{3}`, "⅔", `\frac{2}{3}`,
+	"⅕", `\frac{1}{5}`, "⅖", `\frac{2}{5}`, "⅗", `\frac{3}{5}`, "⅘", `\frac{4}{5}`, "⅙", `\frac{1}{6}`, "⅚", `\frac{5}{6}`,
+	"⅛", `\frac{1}{8}`, "⅜", `\frac{3}{8}`, "⅝", `\frac{5}{8}`, "⅞", `\frac{7}{8}`,
 	"∅", `\emptyset `, "ℝ", `\mathbb{R}`, "θ", `\theta `, "α", `\alpha `, "β", `\beta `, "λ", `\lambda `, "φ", `\phi `,
-	"’", "'", "′", "'", "\u00a0", " ", "\u2009", " ", "\u202f", " ", "€", `\$`, "£", `\$`,
+	"’", "'", "′", "'", "\u00a0", " ", "\u2009", " ", "\u202f", " ",
 	"⟨", `\langle `, "⟩", `\rangle `, "**", "^", "≡", "=",
 	"<=", `\le `, ">=", `\ge `, "!=", `\ne `,
 )
+
+// raised and lowered are digits typeset as powers and indices.
+var (
+	raised     = regexp.MustCompile(`[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+`)
+	lowered    = regexp.MustCompile(`[₀₁₂₃₄₅₆₇₈₉]+`)
+	flatDigits = strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9",
+		"₀", "0", "₁", "1", "₂", "2", "₃", "3", "₄", "4", "₅", "5", "₆", "6", "₇", "7", "₈", "8", "₉", "9")
+)
+
+// plain writes what is typeset in one line.
+func plain(text string) string {
+	for sign, digits := range map[string]*regexp.Regexp{"^": raised, "_": lowered} {
+		text = digits.ReplaceAllStringFunc(text, func(d string) string { return sign + "{" + flatDigits.Replace(d) + "}" })
+	}
+	return signs.Replace(text)
+}
 
 // ignored are commands that change nothing of what is meant.
 var ignored = words(`left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad , ; : space
@@ -100,7 +120,7 @@ func tokens(text string) ([]token, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("%w: more than %d bytes", errTooLong, maxText)
 	}
-	l := &lexer{text: signs.Replace(text)}
+	l := &lexer{text: plain(text)}
 	l.dollar = strings.Count(strings.ReplaceAll(l.text, `\$`, ""), "$") == 1
 	if err := l.run(0); err != nil {
 		return nil, err
@@ -207,7 +227,7 @@ func (l *lexer) afterNumber() bool {
 		return false
 	}
 	last := l.tokens[len(l.tokens)-1]
-	return last.kind == tokenNumber || last.text == "}" || last.text == ")"
+	return last.kind == tokenNumber || last.text == "}" || last.text == ")" || last.kind == tokenWord && abbreviations[last.text] // sq ft
 }
 
 // shortWords are words of two letters that are no product of variables.
@@ -257,6 +277,8 @@ func (l *lexer) command(depth int) error {
 	name := l.text[:size]
 	l.text = l.text[size:]
 	switch {
+	case (name == "left" || name == "right") && strings.HasPrefix(l.text, "."): // a bracket that is not there
+		l.text = l.text[1:]
 	case name == "!": // takes space away: 11,\! 111
 		l.text = strings.TrimLeft(l.text, " ")
 	case name == " " || ignored[name]:
@@ -272,7 +294,7 @@ func (l *lexer) command(depth int) error {
 	case name == "hspace" || name == "phantom" || name == "label" || name == "color":
 		l.argument()
 	case texts[name]:
-		return l.textArgument(depth)
+		return l.textArgument(depth, name == "boxed" || name == "fbox" || name == "boldsymbol" || name == "bm")
 	default:
 		l.name(name)
 	}
@@ -283,7 +305,14 @@ func (l *lexer) command(depth int) error {
 func (l *lexer) argument() string {
 	l.text = strings.TrimLeft(l.text, " *")
 	if !strings.HasPrefix(l.text, "{") {
-		return ""
+		size := letterRun(l.text) // of \mathbb R
+		if size == 0 {
+			return ""
+		}
+		_, size = utf8.DecodeRuneInString(l.text)
+		letter := l.text[:size]
+		l.text = l.text[size:]
+		return letter
 	}
 	depth := 0
 	for i := 0; i < len(l.text); i++ {
@@ -303,8 +332,9 @@ func (l *lexer) argument() string {
 	return ""
 }
 
-// textArgument adds what a command of text holds: words, or a formula.
-func (l *lexer) textArgument(depth int) error {
+// textArgument adds what a command of text holds: words, unless it must be a
+// formula, or a formula.
+func (l *lexer) textArgument(depth int, formula bool) error {
 	inside := l.argument()
 	trimmed := strings.TrimSpace(inside)
 	switch {
@@ -314,7 +344,7 @@ func (l *lexer) textArgument(depth int) error {
 	case spoken[trimmed]:
 		l.name(trimmed)
 		return nil
-	case strings.IndexFunc(trimmed, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' && r != '.' && r != '-' }) < 0 && utf8.RuneCountInString(trimmed) > 1:
+	case !formula && strings.IndexFunc(trimmed, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' && r != '.' && r != '-' }) < 0 && utf8.RuneCountInString(trimmed) > 1:
 		for _, w := range strings.Fields(strings.TrimRight(trimmed, ".")) {
 			l.spaced = true
 			l.add(tokenWord, w)

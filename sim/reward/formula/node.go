@@ -60,6 +60,15 @@ func (n *node) has(ops ...op) bool {
 	return n.any(func(m *node) bool { return slices.Contains(ops, m.op) })
 }
 
+// size returns the number of parts.
+func (n *node) size() int {
+	size := 1
+	for _, a := range n.args {
+		size += a.size()
+	}
+	return size
+}
+
 // variables adds the names of the variables to set.
 func (n *node) variables(set map[string]bool) {
 	if n.op == opVariable {

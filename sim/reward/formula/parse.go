@@ -20,7 +20,7 @@ type parser struct {
 	inside int // how many brackets are
 	// Of the item being read:
 	decimal bool
-	money   bool
+	money   string // its unit, of money or temperature, which stands with the number
 	doubt   string
 }
 
@@ -166,6 +166,11 @@ func (p *parser) items(closing string) (*value, error) {
 	default:
 		l.doubt = ""
 	}
+	for i, item := range l.items[1:] {
+		if before := l.items[i]; before.shape == union && before.name != "" && item.shape == scalar && item.name == "" { // x ≠ 1, 2
+			l.unsure = "one condition on several values, or a condition and a value"
+		}
+	}
 	if !slices.ContainsFunc(l.items, func(v *value) bool { return v.shape != interval }) { // x < 1 or x > 3
 		l.shape, l.bare = union, false
 		if both {
@@ -177,7 +182,7 @@ func (p *parser) items(closing string) (*value, error) {
 
 // item reads one part of a list: relations and unions, and a unit behind.
 func (p *parser) item() (*value, error) {
-	p.decimal, p.money, p.doubt = false, false, ""
+	p.decimal, p.money, p.doubt = false, "", ""
 	p.accept("=", "approx") // of = 5
 	begin := p.at
 	if p.peek().kind == tokenWord && !p.is("or", "and") { // Area = 5
@@ -196,8 +201,15 @@ func (p *parser) item() (*value, error) {
 	if v.unit = p.unit(); v.unit != "" && variableOf(v) != "" { // A triangle
 		return nil, fmt.Errorf("words behind a letter")
 	}
-	if p.money && v.unit == "" {
-		v.unit = "dollar"
+	if factor, rest := multiple(v.unit); factor > 1 && v.shape == scalar {
+		v.times, v.unit = factor, rest
+	}
+	if sign := p.peek(); v.unit == "" && sign.kind == tokenSymbol && currencies[sign.text] != "" { // 5 €
+		v.unit = currencies[sign.text]
+		p.at++
+	}
+	if v.unit == "" {
+		v.unit = p.money
 	}
 	if v.shape == relation {
 		for i := range v.items {
@@ -205,6 +217,7 @@ func (p *parser) item() (*value, error) {
 		}
 		last := v.items[len(v.items)-1]
 		last.unit, v.unit = v.unit, ""
+		last.times, v.times = v.times, 0
 		v = solved(v)
 	}
 	v.decimal = v.decimal || p.decimal
@@ -439,7 +452,7 @@ func (p *parser) product() (*value, error) {
 			if right, err = p.unary(); err == nil {
 				left, err = p.binary(opDivide, left, right)
 			}
-		case p.startsFactor():
+		case p.startsFactor(), p.peek().kind == tokenNumber && p.peekAt(-1).text == "!": // 3!4!
 			if slash {
 				p.doubt = "1/2x may be x/2 or 1/(2x)"
 			}
@@ -495,6 +508,11 @@ func (p *parser) power() (*value, error) {
 		return nil, err
 	}
 	if p.acceptCircle() {
+		if scale := map[string]string{"C": "degree Celsius", "F": "degree Fahrenheit"}[p.peek().text]; scale != "" {
+			p.at++
+			p.money = scale
+			return expression(x), nil
+		}
 		n, err := p.make(opDegree, x)
 		return expression(n), err
 	}

@@ -266,9 +266,9 @@ func (p *parser) bracketed() (*value, error) {
 			return nil, err
 		}
 		return expression(call("abs", x)), p.expect("|")
-	case `\$`:
+	case `\$`, "€", "£", "¥", "₹":
 		p.at++
-		p.money = true
+		p.money = currencies[open]
 		return p.postfix()
 	}
 	return nil, p.fail()

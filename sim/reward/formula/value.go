@@ -25,6 +25,7 @@ type value struct {
 	open, close string
 	sign        string // of a relation: = < > le ge ne
 	unit        string // in words; "" for none
+	times       int64  // what words multiply it by, as million does; 0 for no such words
 	text        string // of prose
 	base        string // of a number in a base: the digits, as they are written
 	decimal     bool   // some number has a point, and so may be rounded

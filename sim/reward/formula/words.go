@@ -31,6 +31,8 @@ func init() {
 		{"mass", 1, 1, "g gram"},
 		{"mass", 1, 1000, "mg milligram"},
 		{"mass", 1000, 1, "kg kilogram"},
+		{"mass", 45359237, 100000, "lb pound"},
+		{"mass", 45359237, 1600000, "oz ounce"},
 		{"time", 1, 1, "s sec second"},
 		{"time", 60, 1, "min minute"},
 		{"time", 3600, 1, "h hr hour"},
@@ -55,12 +57,37 @@ func init() {
 // noUnits are words that name no unit: 12 square units is 12.
 var noUnits = words("unit units")
 
-// isUnit reports whether a word is a unit that converts.
+// abbreviations are units that do not convert, and would else be letters side by
+// side.
+var abbreviations = words("mph kph kmh rpm fps bpm psi ppm kwh kWh gal pcs sq cu")
+
+// isUnit reports whether a word is a unit, and no letters side by side.
 func isUnit(word string) bool {
 	_, ok := units[word]
 	_, plural := units[strings.TrimSuffix(word, "s")]
-	return ok || plural || noUnits[word]
+	return ok || plural || noUnits[word] || abbreviations[word]
 }
+
+// multiples are words that multiply the number before them.
+var multiples = map[string]int64{
+	"dozen": 12, "hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
+}
+
+// multiple takes the words that multiply off the words behind a number.
+func multiple(words string) (factor int64, rest string) {
+	factor, rest = 1, words
+	for {
+		word, more, _ := strings.Cut(rest, " ")
+		m := multiples[strings.TrimSuffix(strings.ToLower(word), "s")]
+		if m == 0 || factor > 1e12 {
+			return factor, rest
+		}
+		factor, rest = factor*m, more
+	}
+}
+
+// currencies are the signs of money, by what they stand for.
+var currencies = map[string]string{`\$`: "dollar", "€": "euro", "£": "pound sterling", "¥": "yen", "₹": "rupee", "¢": "cent"}
 
 // unitOf returns the measure of a unit in words, known for one that converts,
 // and the words without what does not count.

@@ -8,8 +8,9 @@ to itself alone. Requests go to descriptor 3, answers come from 4, and the repor
 goes to 5: {"tests": N}, for each {"kind": ..., "detail": ...}, then {"done": true}. What
 fails before the tests is reported once, with "all": true.
 
-The tests are the assert statements and the calls at the top level of the file and
-then its functions test_... that need no arguments.
+The tests are the calls and the statements with asserts at the top level of the file
+and then its functions test_... that need no arguments. Where none of them asked the
+program for anything, the report ends in {"asked": false}.
 """
 import ast
 import builtins
@@ -40,6 +41,7 @@ class Program:
     def __init__(self):
         self.requests = os.fdopen(3, "w", encoding="utf-8")
         self.answers = os.fdopen(4, encoding="utf-8")
+        self.asked = False  # for something that it has
         self.answer()  # the program is loaded
 
     def answer(self):
@@ -130,17 +132,24 @@ def send(value):
 
 
 class Names(dict):
-    """The globals of the tests; what is missing is the program's."""
+    """The globals of the tests; what is missing is the program's, but for what
+    Python has: a program must not put its own len into the tests."""
 
-    def __init__(self, program):
+    def __init__(self, program, builtin):
         super().__init__(__name__="tests")
         self.program = program
+        self.builtin = builtin
 
     def __missing__(self, name):
-        if name.startswith("__") or hasattr(builtins, name):
+        if name.startswith("__") or self.builtin and hasattr(builtins, name):
             raise KeyError(name)
+        return self.own(name)
+
+    def own(self, name):
+        """Returns what the program calls by a name."""
         value, answer = self.program.ask({"get": name})
         if "value" in answer:
+            self.program.asked = True
             self[name] = value
             return value
         if answer.get("module") and name in sys.stdlib_module_names:
@@ -161,7 +170,7 @@ class Solution(types.ModuleType):
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return self._names[name]
+            return self._names[name] if name in self._names else self._names.own(name)
         except KeyError:
             raise AttributeError(name) from None
 
@@ -171,7 +180,29 @@ def steps(source):
     for node in ast.parse(source, "tests.py").body:
         is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
         code = compile(ast.Module([node], []), "tests.py", "exec")
-        yield code, isinstance(node, ast.Assert) or is_call, node
+        yield code, is_call or asserts(node), node
+
+
+def asserts(node):
+    """Tells whether a statement asserts when it runs, as a loop of asserts does."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return False
+    return isinstance(node, ast.Assert) or any(asserts(n) for n in ast.iter_child_nodes(node))
+
+
+def free_names(sources):
+    """Returns the names that the tests use and neither make nor import."""
+    used, made = set(), set()
+    for node in (n for source in sources for n in ast.walk(ast.parse(source))):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else made).add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            made.add(node.name)
+        elif isinstance(node, ast.arg):
+            made.add(node.arg)
+        elif isinstance(node, ast.alias):
+            made.add(node.asname or node.name.split(".")[0])
+    return used - made
 
 
 def wants_nothing(function):
@@ -209,7 +240,8 @@ def main():
         suite = json.load(f)
     todo = parts(suite)
     say(tests=sum(is_test for _, is_test in todo))
-    names = Names(Program())
+    # A task may be to write sum: tests that use no other name than Python's are of it.
+    names = Names(Program(), not free_names(suite["setup"] + suite["tests"]) <= set(dir(builtins)))
     for module in ("solution", "program"):
         sys.modules[module] = Solution(module, names)
     for code, is_test in todo:
@@ -221,7 +253,7 @@ def main():
             break
         if kind != "pass" and suite["first"]:
             break
-    say(done=True)
+    say(done=True, asked=names.program.asked)
 
 
 def run(code, names):

@@ -30,9 +30,12 @@ var absent = []uint32{
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET,
 }
 
-// families are the sockets that there may be. The network has nobody in it; others
-// are not of a network namespace, such as those to the host of a virtual machine.
-var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+// unavailable are the sockets of a network, which has nobody in it: they fail as on
+// a kernel that has not got them, since what waits in TCP's buffers is memory that
+// no limit counts, up to a tenth of the machine's. Of others than these and
+// [unix.AF_UNIX], some are not of a network namespace, such as those to the host of
+// a virtual machine, and any may load a module of the kernel; they end the program.
+var unavailable = []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 
 // architectures maps Go's name of an architecture to the kernel's; both are little
 // endian.
@@ -90,13 +93,17 @@ func filter() ([]byte, error) {
 	when(unix.BPF_JSET, newNamespaces, 1)
 	end(unix.SECCOMP_RET_KILL_PROCESS)
 	end(unix.SECCOMP_RET_ALLOW)
-	when(unix.BPF_JEQ, unix.SYS_SOCKET, uint8(2+2*len(families)))
-	load(atArgument)
-	for _, f := range families {
-		when(unix.BPF_JEQ, f, 1)
+	for _, call := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
+		when(unix.BPF_JEQ, call, uint8(4+2*len(unavailable)))
+		load(atArgument)
+		for _, f := range unavailable {
+			when(unix.BPF_JEQ, f, 1)
+			end(unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT))
+		}
+		when(unix.BPF_JEQ, unix.AF_UNIX, 1)
 		end(unix.SECCOMP_RET_ALLOW)
+		end(unix.SECCOMP_RET_KILL_PROCESS)
 	}
-	end(unix.SECCOMP_RET_KILL_PROCESS)
 	end(unix.SECCOMP_RET_ALLOW)
 
 	return binary.Append(nil, binary.LittleEndian, p)

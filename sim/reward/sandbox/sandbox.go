@@ -3,11 +3,12 @@
 // to judge what a program wrote.
 //
 // A program sees a read-only /usr, an empty and private /tmp, /dev/shm and /proc,
-// and the files of its job. It has no network, no other process of the machine and
-// no variable of the environment; namespaces of users, processes, mounts, IPC,
-// names and cgroups are its own. It cannot gain privileges, and calls of the kernel
-// that no program under test needs end it (the filter of seccomp). All of it ends
-// with its first process, with the wall clock and with the process that asked.
+// and the files of its job. It has no network and no sockets but between its own
+// processes, no other process of the machine and no variable of the environment;
+// namespaces of users, processes, mounts, IPC, names and cgroups are its own. It
+// cannot gain privileges, and calls of the kernel that no program under test needs
+// end it (the filter of seccomp). All of it ends with its first process, with the
+// wall clock and with the process that asked.
 //
 // What that does not promise: the kernel is shared, so a fault of the kernel is a
 // way out, and so may be timing; a program can tell the machine's kernel, processors,
@@ -15,8 +16,9 @@
 // process 1 inside, which has no more rights than itself, and so choose its exit
 // status; without a cgroup that may be written to, memory is bounded for each process
 // and not for all together (see [Sandbox.Whole]); where the process that asked is
-// killed in the instant of a start, the limit of CPU is what ends the program; limits
-// of time are of a machine that may be busy with other work.
+// killed in the instant of a start, the limit of CPU is what ends the program, or a
+// process of bubblewrap is left that runs nothing and waits; limits of time are of a
+// machine that may be busy with other work.
 package sandbox
 
 import (
