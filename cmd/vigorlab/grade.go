@@ -39,9 +39,9 @@ func newGrade(a *app) *cobra.Command {
 compares the verdicts with the rewards that the log has: a confusion table, rates
 with intervals over prompts, what the disagreement does to the reward variance of
 groups, and the first disagreements. Logs are those that import reads, with the
-same flags; what import refuses, grade refuses. Answers that a log has not come from the
-file of --prompts, by the prompt's name where every record there has one, else by
-its text.
+same flags; what import refuses, grade refuses. Answers that a log has not come
+from the file of --prompts, by the prompt's name where every record there has one,
+else by its text.
 
 Neither grader is taken for the truth. A verifier that errs at random turns dead
 and solved groups into mixed ones, which looks like reward variance and carries no

@@ -378,3 +378,31 @@ func FuzzParsePopulation(f *testing.F) {
 		}
 	})
 }
+
+// TestNoisyMixtures: one noisy component makes a mixture noisy, wherever it stands.
+func TestNoisyMixtures(t *testing.T) {
+	for text, want := range map[string]bool{
+		"mixture:0.5@flip:q=0.1@uniform+0.5@uniform": true, "mixture:0.5@uniform+0.5@flip:q=0.1@uniform": true, "mixture:0.5@uniform+0.5@uniform": false,
+	} {
+		if p, err := spec.ParsePopulation(text, nil); err != nil || p.Noisy != want {
+			t.Errorf("%s: noisy %v, error %v, want %v", text, p.Noisy, err, want)
+		}
+	}
+}
+
+// TestFlipKeepsLengths: label noise changes rewards, so that a prompt of p = 0.2
+// has its tokens at p' = 0.1 + 0.8 p = 0.26.
+func TestFlipKeepsLengths(t *testing.T) {
+	const population = "uniform:tokens=500,tokens-slope=1"
+	right, err := spec.ParsePopulation(population, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noisy, err := spec.ParsePopulation("flip:q=0.1@"+population, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := noisy.Lengths.Mean(0.26), right.Lengths.Mean(0.2); !(math.Abs(got-want) <= 1e-12*want) {
+		t.Errorf("mean length %v, want %v", got, want)
+	}
+}
