@@ -22,7 +22,7 @@ func TestMath(t *testing.T) {
 		{`\fbox{7}`, "7", r},
 		{`\boxed{7} and \boxed{8`, "7", r}, // the last complete box
 		{`\boxed{\boxed{7}}`, "7", r},
-		{`\boxed{so \boxed{7} at last}`, "7", r}, // the inner one
+		{`\boxed{so \boxed{7} at last}`, "7", r},   // the inner one
 		{`The answer is 8. So \boxed{7}.`, "7", r}, // a box goes first
 		{"3+4=7\n#### 7", "7", r},
 		{"#### 7\nThe answer is 8", "7", r},
