@@ -8,9 +8,9 @@ GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 TOOLS := ./.ci/testall ./.ci/bench
 
 # Packages that take long under the race detector (Monte Carlo, drawing, whole
-# commands): they run once without it, and under it only their tests named
+# commands, formulas built to take long): they run once without it, and under it only their tests named
 # ...Worker... or ...Concurrent....
-NO_RACE := ./distributions/fit ./sim ./sim/logs ./sim/source/live ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
+NO_RACE := ./distributions/fit ./sim ./sim/logs ./sim/reward/formula ./sim/source/live ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
 
 # The README's pictures, by the names that verify gives them.
 GALLERY := rung-4-speedup.png rung-4-allocation.png

@@ -83,6 +83,32 @@ func averages(prompts []Recorded) []Recorded {
 // ratio times its mean.
 func logDeviation(ratio float64) float64 { return math.Sqrt(math.Log1p(ratio * ratio)) }
 
+// Flipped returns the law of lengths given p' = q + (1-2q) p, the success
+// probability under label noise (see NewFlip), q in [0, 1]: noise changes rewards,
+// and a prompt's tokens stay those of its p. Since 1/2 - p = (1/2 - p') / (1-2q),
+// the slope is divided by 1-2q. Under q = 1/2 every p' is 1/2, so that lengths
+// which depend on p are an error.
+func (l *LengthLaw) Flipped(q float64) (*LengthLaw, error) {
+	var f faults
+	f.probability("q", q)
+	if q == 0.5 && (l.slope != 0 || len(l.recorded) > 1) {
+		f.check("q", q, false, "other than 1/2 where lengths depend on p: every success probability is 1/2 then")
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	flipped := *l
+	if l.slope != 0 {
+		flipped.slope /= 1 - 2*q
+	}
+	flipped.recorded = slices.Clone(l.recorded)
+	for i := range flipped.recorded {
+		flipped.recorded[i].P = turn(q, flipped.recorded[i].P)
+	}
+	flipped.recorded = averages(flipped.recorded)
+	return &flipped, nil
+}
+
 // Equal reports whether two length laws are the same; both may be nil.
 func (l *LengthLaw) Equal(other *LengthLaw) bool {
 	if l == nil || other == nil {

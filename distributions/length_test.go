@@ -110,3 +110,35 @@ func TestRecordedLengths(t *testing.T) {
 		}
 	}
 }
+
+// TestFlippedLengths: under label noise a prompt's rollouts are as long as before,
+// also where right and wrong change places.
+func TestFlippedLengths(t *testing.T) {
+	inf := math.Inf(1)
+	for _, law := range []*distributions.LengthLaw{
+		must(distributions.NewLengthLaw(500, 250, 2, 700)),
+		must(distributions.NewLengthLaw(500, 0, 0, inf)),
+		must(distributions.NewRecordedLengths([]distributions.Recorded{{0, 900}, {0.1, 700}, {0.1, 500}, {0.8, 300}, {1, 100}})),
+	} {
+		for _, q := range []float64{0, 0.05, 0.3, 0.9, 1} {
+			flipped := must(law.Flipped(q))
+			for _, p := range []float64{0, 0.1, 0.3, 0.5, 0.8, 1} {
+				turned := q + (1-2*q)*p
+				if got, want := flipped.Mean(turned), law.Mean(p); !(math.Abs(got-want) <= 1e-12*want) {
+					t.Errorf("q = %v: mean %v at p = %v, want %v", q, got, p, want)
+				}
+				if got, want := flipped.TruncatedShare(turned), law.TruncatedShare(p); !(math.Abs(got-want) <= 1e-12) {
+					t.Errorf("q = %v: share cut off %v at p = %v, want %v", q, got, p, want)
+				}
+			}
+		}
+	}
+	for _, c := range []struct {
+		slope, q float64
+		ok       bool
+	}{{1, 0.5, false}, {0, 0.5, true}, {1, math.NaN(), false}, {1, 1.1, false}, {1, -0.1, false}} {
+		if _, err := must(distributions.NewLengthLaw(500, 250, c.slope, inf)).Flipped(c.q); (err == nil) != c.ok {
+			t.Errorf("slope %v, q = %v: error %v", c.slope, c.q, err)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func runExamples(t *testing.T, cmd *cobra.Command) {
 	outcomesFile(t, ".")
 	rolloutFiles(t, "rollouts")
 	questionsFile(t, ".")
-	gradedFileOf(t, ".")
+	unansweredFiles(t, ".")
 	for i, words := range examples {
 		prepares := i+1 < len(examples) && words[1] == "rollout" // a run that the next example reads
 		if words[0] != "vigorlab" || words[1] != cmd.Name() && !prepares {

@@ -18,10 +18,12 @@ import (
 	"vigorlab/sim/logs"
 	"vigorlab/sim/reward"
 	"vigorlab/sim/reward/agreement"
+	"vigorlab/sim/source/prompts"
 )
 
 type gradeFlags struct {
 	importFlags
+	promptFlags
 	verifierSpecs      []string
 	verifierSuccess    string
 	completion, answer string
@@ -37,7 +39,9 @@ func newGrade(a *app) *cobra.Command {
 compares the verdicts with the rewards that the log has: a confusion table, rates
 with intervals over prompts, what the disagreement does to the reward variance of
 groups, and the first disagreements. Logs are those that import reads, with the
-same flags; what import refuses, grade refuses.
+same flags; what import refuses, grade refuses. Answers that a log has not come
+from the file of --prompts, by the prompt's name where every record there has one,
+else by its text.
 
 Neither grader is taken for the truth. A verifier that errs at random turns dead
 and solved groups into mixed ones, which looks like reward variance and carries no
@@ -53,7 +57,10 @@ and rollouts.jsonl, the new rewards one line a rollout, which import reads.`,
   vigorlab grade graded.jsonl --verifier flip:q=0.05@numeric --out regraded --format json
 
   # columns that the format does not name
-  vigorlab grade graded.jsonl --completion completion --answer answer --verifier math --format csv`,
+  vigorlab grade graded.jsonl --completion completion --answer answer --verifier math --format csv
+
+  # a log without answers, which are in a data set; with --preset gsm8k in one as it is published
+  vigorlab grade unanswered.jsonl --prompts sums.jsonl --verifier exact`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, paths []string) error { return f.run(cmd.Context(), a, paths) },
 	}
@@ -62,6 +69,7 @@ and rollouts.jsonl, the new rewards one line a rollout, which import reads.`,
 	flags.Var(&textFlag{&f.verifierSuccess, "verifier-success", "a rule such as reward > 0", &f.faults}, "verifier-success", "`RULE` by which a reward of the verifier is a success")
 	flags.Var(&textFlag{&f.completion, "completion", "a column", &f.faults}, "completion", "`COLUMN` of the completions, with dots into nested ones (default that of the format)")
 	flags.Var(&textFlag{&f.answer, "answer", "a column", &f.faults}, "answer", "`COLUMN` of the answers, likewise")
+	f.registerPrompts(flags, &f.common, "answers of prompts")
 	f.whole(flags, &f.examples, "examples", 0, 1000, "show the first `N` disagreements, and as many that the verifier cannot judge")
 	f.registerLog(flags)
 	f.register(flags)
@@ -71,6 +79,14 @@ and rollouts.jsonl, the new rewards one line a rollout, which import reads.`,
 func (f *gradeFlags) run(ctx context.Context, a *app, paths []string) error {
 	options := f.options(paths)
 	options.Out, options.Completion, options.Answer = "", f.completion, f.answer
+	set, digest := f.answers(ctx)
+	if set != nil {
+		find := set.Finder()
+		options.Answers = func(id, text string) string {
+			p, _ := find(id, text)
+			return p.Answer
+		}
+	}
 	v := f.verifier(ctx, f.verifierSpecs, "a spec such as math")
 	if v != nil {
 		defer v.Close()
@@ -92,11 +108,14 @@ func (f *gradeFlags) run(ctx context.Context, a *app, paths []string) error {
 		return err
 	}
 	line := f.line(paths, v)
-	record, err := f.record(a, "grade", line, f.specs(paths, v, texts, rule))
+	record, err := f.record(a, "grade", line, f.specs(paths, v, texts, rule, digest))
 	if err != nil {
 		return err
 	}
 	r := newGraded(line.String(), paths, texts, v.String(), rule, f.examples)
+	if set != nil {
+		r.answersFile = f.promptFiles[0]
+	}
 	err = f.oneShot(record, func(d *rundir.Dir) error {
 		if err := f.grade(ctx, d, v, r, bar); err != nil {
 			return err
@@ -115,6 +134,17 @@ func (f *gradeFlags) run(ctx context.Context, a *app, paths []string) error {
 	return r.result().print(a, f.format)
 }
 
+// answers reads --prompts, where it is given.
+func (f *gradeFlags) answers(ctx context.Context) (*prompts.Set, string) {
+	if len(f.promptFiles) > 0 {
+		return f.readPrompts(ctx, &f.common)
+	}
+	if f.preset != noPreset || f.promptField+f.answerField+f.idField != "" {
+		f.addf("--prompts is missing, and --preset, --prompt-field, --answer-field and --id-field are for its file; --answer names a column of the log")
+	}
+	return nil, ""
+}
+
 // suits checks that the log has what the comparison needs.
 func (f *gradeFlags) suits(t *logs.Texts, v reward.Verifier) error {
 	if t.Rule == (logs.Rule{}) {
@@ -126,8 +156,13 @@ func (f *gradeFlags) suits(t *logs.Texts, v reward.Verifier) error {
 		if len(t.Answer) > 0 {
 			where = "no rollout has one in " + strings.Join(t.Answer, " or ")
 		}
+		hint := "name the column with --answer COLUMN, give a file of answers with --prompts FILE, or take a verifier that needs none, such as command"
+		if len(f.promptFiles) > 0 {
+			where += fmt.Sprintf(", and no prompt of %s, by name or text, has one for it", f.promptFiles[0])
+			hint = "--id-field names the log's prompts, --prompt-field has their very text, --answer-field or --preset the answers"
+		}
 		f.addf("--verifier %s compares with an answer: %s", v.String(), where)
-		f.hint("name the column with --answer COLUMN, or take a verifier that needs none, such as command")
+		f.hint(hint)
 	}
 	return f.err()
 }
@@ -144,12 +179,15 @@ func (f *gradeFlags) line(paths []string, v reward.Verifier) *commandLine {
 	if f.answer != "" {
 		l.add("answer", f.answer)
 	}
+	if len(f.promptFiles) > 0 {
+		f.addPrompts(l)
+	}
 	l.add("examples", f.examples)
 	return l
 }
 
-func (f *gradeFlags) specs(paths []string, v reward.Verifier, t *logs.Texts, rule logs.Rule) output.Object {
-	return output.Object{
+func (f *gradeFlags) specs(paths []string, v reward.Verifier, t *logs.Texts, rule logs.Rule, digest string) output.Object {
+	specs := output.Object{
 		{Key: "paths", Value: paths},
 		{Key: "from", Value: t.Report.From},
 		{Key: "group", Value: f.group},
@@ -163,6 +201,12 @@ func (f *gradeFlags) specs(paths []string, v reward.Verifier, t *logs.Texts, rul
 		{Key: "verifier_success", Value: rule.String()},
 		{Key: "examples", Value: f.examples},
 	}
+	if digest != "" {
+		specs.Add("prompts", f.promptFiles[0])
+		specs.Add("prompts_sha256", digest)
+		specs.Add("fields", f.fieldsRead())
+	}
+	return specs
 }
 
 // gradedFile is the log of the new rewards in a run directory.

@@ -24,6 +24,8 @@ type graded struct {
 	rule      logs.Rule // the verifier's successes
 	most      int       // examples of each sort
 
+	answersFile string // of answers that the log has not, "" for none
+
 	prompts  map[string]int // their numbers
 	groups   []agreement.Group
 	kinds    map[reward.Kind]counted
@@ -333,6 +335,7 @@ func (r *graded) subject() output.Object {
 		{Key: "reward", Value: r.texts.Report.Reward},
 		{Key: "completion", Value: strings.Join(r.texts.Completion, " or ")},
 		{Key: "answer", Value: strings.Join(r.texts.Answer, " or ")},
+		{Key: "answers_file", Value: r.answersFile},
 		{Key: "success", Value: r.texts.Rule.String()},
 		{Key: "verifier", Value: r.verifier},
 		{Key: "verifier_success", Value: r.rule.String()},
@@ -346,6 +349,8 @@ func (r *graded) counts() output.Object {
 		{Key: "compared", Value: r.Rollouts},
 		{Key: "cannot_tell", Value: r.kinds[reward.CannotTell].sum()},
 		{Key: "without_completion", Value: r.texts.Missing},
+		{Key: "answered", Value: r.texts.Answered},
+		{Key: "answers_joined", Value: r.texts.Joined},
 		{Key: "prompts", Value: r.Prompts},
 		{Key: "groups", Value: r.Groups},
 		{Key: "prompts_with_disagreement", Value: r.Disagreeing},
@@ -448,10 +453,17 @@ func (r *graded) text(t *output.Text) {
 }
 
 func (r *graded) answersText() string {
-	if r.texts.Answered == 0 {
+	var from []string
+	if r.texts.Answered > r.texts.Joined {
+		from = append(from, strings.Join(r.texts.Answer, " or "))
+	}
+	if r.texts.Joined > 0 {
+		from = append(from, fmt.Sprintf("%s (%d of %d)", r.answersFile, r.texts.Joined, r.texts.Rollouts))
+	}
+	if len(from) == 0 {
 		return ", no answers"
 	}
-	return ", answers in " + strings.Join(r.texts.Answer, " or ")
+	return ", answers in " + strings.Join(from, " and ")
 }
 
 func (r *graded) confusionGrid() output.Grid {

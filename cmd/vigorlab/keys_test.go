@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,6 +135,26 @@ func gradedFileOf(t *testing.T, dir string) string {
 	return path
 }
 
+// unansweredFiles writes that log without its answers, and the prompts that have
+// them.
+func unansweredFiles(t *testing.T, dir string) {
+	t.Helper()
+	log, err := os.ReadFile(gradedFileOf(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = regexp.MustCompile(`,"answer":"\d+"`).ReplaceAll(log, nil)
+	var b strings.Builder
+	for i := range 6 {
+		fmt.Fprintf(&b, "{\"id\":\"q%d\",\"prompt\":\"1+%d?\",\"answer\":%d}\n", i, i, i+1)
+	}
+	for name, content := range map[string]string{"unanswered.jsonl": string(log), "sums.jsonl": b.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // rolloutFiles writes a small verl log of two steps: prompts 0 to 3, of which
 // prompt k has k of 3 right.
 func rolloutFiles(t *testing.T, dir string) string {
@@ -219,7 +240,7 @@ func TestKeys(t *testing.T) {
 			"hill.points.0": "estimate k se u", "drift": "correlations next reason",
 		}},
 		{"grade " + gradedFileOf(t, t.TempDir()) + " --verifier exact", map[string]string{
-			"": "answer cannot_tell coding command compared completion confusion disagreements from groups kinds mixing notes paths prompts " +
+			"": "answer answered answers_file answers_joined cannot_tell coding command compared completion confusion disagreements from groups kinds mixing notes paths prompts " +
 				"prompts_with_disagreement prompts_with_half_of_it rates reward rollouts schema success untold variance verifier verifier_success version warnings without_completion",
 			"confusion.0": "log rollouts verifier", "kinds.0": "kind log_failure log_success",
 			"disagreements.0": "answer completion detail file kind line log_reward prompt_id reward step",

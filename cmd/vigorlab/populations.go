@@ -63,7 +63,7 @@ func populationsText(t *output.Text, known []spec.Info) {
 			t.Parameter(p.Name, p.Default, p.Doc, p.Range)
 		}
 	}
-	t.Heading("lengths, for all of them but an unbounded pareto-variance and flip")
+	t.Heading("lengths, for all of them but an unbounded pareto-variance; flip takes its population's")
 	for _, p := range lengths {
 		t.Parameter(p.Name, p.Default, p.Doc, p.Range)
 	}

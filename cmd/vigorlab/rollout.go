@@ -18,24 +18,19 @@ import (
 	"vigorlab/sim"
 	"vigorlab/sim/logs"
 	"vigorlab/sim/source/live"
-	"vigorlab/sim/source/prompts"
 	"vigorlab/sim/strategy"
 	"vigorlab/sim/stream"
 )
 
 type rolloutFlags struct {
 	common
+	promptFlags
 	client        live.Config
 	api           string
 	keyEnv        string
 	timeout       float64 // seconds
 	sendSeed      bool
 	sources       []string
-	promptFiles   []string
-	preset        string
-	promptField   string
-	answerField   string
-	idField       string
 	templateFile  string
 	strategySpecs []string
 	verifierSpecs []string
@@ -56,7 +51,6 @@ const (
 const (
 	defaultKeyEnv  = "OPENAI_API_KEY"
 	defaultSuccess = "reward >= 1"
-	noPreset       = "none"
 )
 
 func newRollout(a *app) *cobra.Command {
@@ -104,11 +98,7 @@ func (f *rolloutFlags) registerRollout(cmd *cobra.Command) {
 	text(&c.Model, "model", "a name", "`NAME` of the model on the server")
 	f.choice(flags, &f.api, "api", []string{apiChat, apiCompletions}, "`HOW` the server is asked")
 	flags.StringArrayVar(&f.sources, "source", nil, "no server but `SOURCE`: synthetic:POPULATION or table:path=FILE[,draw=replacement|without|posterior]")
-	flags.StringArrayVar(&f.promptFiles, "prompts", nil, "prompts and answers, a `FILE` of .jsonl, .csv or .parquet")
-	f.choice(flags, &f.preset, "preset", append([]string{noPreset}, prompts.Presets()...), "`NAME` of a data set whose fields are known")
-	text(&f.promptField, "prompt-field", "a key", "`KEY` of the prompt, with dots into nested ones (default prompt)")
-	text(&f.answerField, "answer-field", "a key", "`KEY` of the answer (default answer)")
-	text(&f.idField, "id-field", "a key", "`KEY` of the prompt's name (default id, or the number of its record)")
+	f.registerPrompts(flags, &f.common, "prompts and answers")
 	text(&f.templateFile, "template", "a file", "`FILE` with what is sent, {{.Prompt}} where the prompt goes")
 	flags.StringArrayVar(&f.strategySpecs, "strategy", nil, "strategy `SPEC` (see vigorlab strategies)")
 	flags.StringArrayVar(&f.verifierSpecs, "verifier", nil, "verifier `SPEC`, such as numeric or choice")

@@ -183,7 +183,7 @@ func (f *rolloutFlags) servedSetting(ctx context.Context, a *app, rule logs.Rule
 	}
 	w := &setting{served: true, tokens: true, name: f.client.Model, close: func() {}}
 	template, templateDigest := f.template(ctx)
-	set, digest := f.readPrompts(ctx)
+	set, digest := f.readPrompts(ctx, &f.common)
 	v := f.verifier(ctx, set)
 	f.serve(a, w, v, rule)
 	if v != nil {
@@ -272,45 +272,6 @@ func (f *rolloutFlags) serve(a *app, w *setting, v reward.Verifier, rule logs.Ru
 	}}
 }
 
-// readPrompts reads --prompts, with the digest of its bytes.
-func (f *rolloutFlags) readPrompts(ctx context.Context) (*prompts.Set, string) {
-	path, ok := f.once(f.promptFiles, "prompts", "a file of prompts that ends in "+strings.Join(prompts.Extensions(), ", "))
-	if !ok {
-		return nil, ""
-	}
-	file, err := opener(ctx)(path)
-	if err != nil {
-		f.add("--prompts", err)
-		return nil, ""
-	}
-	defer file.Close() // only read
-	digest := sha256.New()
-	set, err := prompts.Read(io.TeeReader(file, digest), path, f.fields())
-	if err != nil {
-		f.add("--prompts", err)
-		return nil, ""
-	}
-	return set, fmt.Sprintf("%x", digest.Sum(nil))
-}
-
-// fields returns where prompts have what is wanted: the preset's, then the flags'.
-func (f *rolloutFlags) fields() prompts.Fields {
-	fields := prompts.DefaultFields()
-	if f.preset != noPreset {
-		fields, _ = prompts.Preset(f.preset) // a choice among the known ones
-	}
-	if f.promptField != "" {
-		fields.Prompt = prompts.Field{Path: f.promptField, Must: true}
-	}
-	if f.answerField != "" {
-		fields.Answer, fields.Mark, fields.Boxed = prompts.Field{Path: f.answerField, Must: true}, "", false
-	}
-	if f.idField != "" {
-		fields.ID = prompts.Field{Path: f.idField, Must: true}
-	}
-	return fields
-}
-
 // template reads --template, with the digest of its bytes; nil for none.
 func (f *rolloutFlags) template(ctx context.Context) (*prompts.Template, string) {
 	if f.templateFile == "" {
@@ -360,7 +321,6 @@ func (f *rolloutFlags) verifier(ctx context.Context, set *prompts.Set) reward.Ve
 // patiently it is asked, changes no result: a run may go on at another address.
 func (f *rolloutFlags) describe(w *setting, v reward.Verifier, rule logs.Rule, digest, templateDigest string) {
 	s := f.client.Sampling
-	fields := f.fields()
 	var seed any
 	if f.sendSeed {
 		seed = f.seed
@@ -385,7 +345,7 @@ func (f *rolloutFlags) describe(w *setting, v reward.Verifier, rule logs.Rule, d
 	}
 	w.specs = append(slices.Clone(w.subject),
 		output.Field{Key: "prompts_sha256", Value: digest},
-		output.Field{Key: "fields", Value: []string{fields.Prompt.Path, fields.Answer.Path, fields.ID.Path, fields.Mark, strconv.FormatBool(fields.Boxed)}},
+		output.Field{Key: "fields", Value: f.fieldsRead()},
 		output.Field{Key: "template_sha256", Value: templateDigest},
 	)
 	w.addTo = func(l *commandLine) { f.addServed(l, v.String(), rule.String()) }
@@ -403,11 +363,7 @@ func (f *rolloutFlags) addServed(l *commandLine, verifier, rule string) {
 	}
 	l.add("model", f.client.Model)
 	l.add("api", f.api)
-	l.add("prompts", f.promptFiles[0])
-	l.add("preset", f.preset)
-	some("prompt-field", f.promptField)
-	some("answer-field", f.answerField)
-	some("id-field", f.idField)
+	f.addPrompts(l)
 	some("template", f.templateFile)
 	l.add("verifier", verifier)
 	l.add("success", rule)

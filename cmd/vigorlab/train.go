@@ -156,7 +156,8 @@ func (f *trainFlags) run(ctx context.Context, a *app) error {
 	f.cfg.Train.HeldOut = f.eval == evalHeldOut
 	population := f.population(ctx, f.populationSpecs)
 	if population.Noisy {
-		f.addf("--population %s is that of rewards with label noise, which no policy can learn away: want the population of right and wrong", population.Spec)
+		f.addf("--population %s is that of rewards with label noise, which no policy can learn away: success probabilities would end at 1-q, and a policy's own end at 1. "+
+			"Want the population of right and wrong, without flip; what noise does to the allocation of one step, theory, simulate and compare say", population.Spec)
 	}
 	strategies := f.arms(ctx)
 	estimators := f.estimators()

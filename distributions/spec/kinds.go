@@ -117,7 +117,7 @@ func populationKinds() []kind {
 		}, spikes, "own", ""}, nil},
 		{Info{nameFlip, []Parameter{
 			{"q", "", "[0, 1]", "probability that a reward is turned round: p becomes q + (1-2q)p, label noise"},
-			{"@SPEC", "", "any population with rewards and without lengths", "whose rewards are turned, as in flip:q=0.05@beta:a=0.1,b=0.3"},
+			{"@SPEC", "", "any population with rewards", "whose rewards are turned, as in flip:q=0.05@beta:a=0.1,b=0.3"},
 		}, Capabilities{Rewards: true, Atoms: true}, "own", "the usual law of symmetric label noise"}, nil},
 		{
 			Info{"atoms", withLengths(doc(path, "columns p and weight, weights that sum to 1")), file, "own", ""},

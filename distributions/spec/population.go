@@ -93,17 +93,21 @@ func parseFlip(body string, open Opener) (Population, error) {
 		a.Add(err)
 	case p.Law == nil:
 		a.Add(errors.New("max is missing, want (min, 1]: an unbounded law has no rewards to turn round"))
-	case p.Lengths != nil:
-		a.Add(errors.New("lengths go with what a prompt is, and not with how it is rewarded: want no tokens, neither keys nor a column"))
 	}
 	if err := a.Err(); err != nil {
 		return Population{}, err
 	}
 	law, err := distributions.NewFlip(q, p.Law)
-	if err != nil {
-		return Population{}, err
+	lengths := p.Lengths
+	if lengths != nil {
+		var fault error
+		lengths, fault = lengths.Flipped(q)
+		err = errors.Join(err, fault)
 	}
-	return Population{Spec: a.Normal().String() + "@" + p.Spec, Variance: law, Law: law, Noisy: true}, nil
+	if err != nil {
+		return Population{}, errors.Join(under(nameFlip, err)...)
+	}
+	return Population{Spec: a.Normal().String() + "@" + p.Spec, Variance: law, Law: law, Lengths: lengths, Noisy: true}, nil
 }
 
 // parseMixture reads W@spec+W@spec.

@@ -49,6 +49,7 @@ func TestPopulations(t *testing.T) {
 		{"flip:q=.05@uniform", "flip:q=0.05@uniform", 0.19 + 0.81*2./3},
 		{" flip : q = 0.25 @ flip:q=0@ point:p=1", "flip:q=0.25@flip:q=0@point:p=1", 0.75},
 		{"flip:q=0.5@@spec", "flip:q=0.5@beta:a=0.1,b=0.3", 1},
+		{"flip:q=0.1@uniform:tokens=500", "flip:q=0.1@uniform:tokens=500,tokens-sd=250,tokens-slope=0", 0.36 + 0.64*2./3},
 		{"flip:q=1@mixture:0.5@uniform+0.5@point:p=0", "flip:q=1@mixture:0.5@uniform+0.5@point:p=0", 1. / 3},
 		{"mixture:0.5@flip:q=0.05@point:p=0+0.5@point:p=0", "mixture:0.5@flip:q=0.05@point:p=0+0.5@point:p=0", 0.095},
 		{"atoms:path=atoms.csv", "atoms:path=atoms.csv", 0.75*0.36 + 0.25},
@@ -140,7 +141,7 @@ func TestPopulationsRefuse(t *testing.T) {
 		{"flip:q=1.5,p=1@beta:a=0,b=1", []string{"flip: q = 1.5, want [0, 1]", "flip: beta: a = 0, " + beta, "flip: unknown parameter p, want one of q"}},
 		{"flip:q=x@", []string{"flip: q = x, want [0, 1]", `flip: "" has no name`}},
 		{"flip:q=0.1@pareto-variance:shape=2,min=0.1", []string{"flip: max is missing, want (min, 1]: an unbounded law has no rewards to turn round"}},
-		{"flip:q=0.1@uniform:tokens=500", []string{"flip: lengths go with what a prompt is, and not with how it is rewarded: want no tokens, neither keys nor a column"}},
+		{"flip:q=0.5@uniform:tokens=500,tokens-slope=1", []string{"flip: q = 0.5, want other than 1/2 where lengths depend on p"}},
 		{"mixture", []string{`mixture: component 1: "", want WEIGHT@SPEC with a weight in (0, 1]`}},
 		{"mixture:a=1", []string{`mixture: component 1: "a=1", want WEIGHT@SPEC`}},
 		{"mixture:0@uniform+1@unifrm", []string{`mixture: component 1: "0@uniform", want WEIGHT@SPEC`, `mixture: component 2: unknown name "unifrm"`}},
@@ -376,4 +377,32 @@ func FuzzParsePopulation(f *testing.F) {
 			t.Fatalf("%q: E[u] = %v", text, mean)
 		}
 	})
+}
+
+// TestNoisyMixtures: one noisy component makes a mixture noisy, wherever it stands.
+func TestNoisyMixtures(t *testing.T) {
+	for text, want := range map[string]bool{
+		"mixture:0.5@flip:q=0.1@uniform+0.5@uniform": true, "mixture:0.5@uniform+0.5@flip:q=0.1@uniform": true, "mixture:0.5@uniform+0.5@uniform": false,
+	} {
+		if p, err := spec.ParsePopulation(text, nil); err != nil || p.Noisy != want {
+			t.Errorf("%s: noisy %v, error %v, want %v", text, p.Noisy, err, want)
+		}
+	}
+}
+
+// TestFlipKeepsLengths: label noise changes rewards, so that a prompt of p = 0.2
+// has its tokens at p' = 0.1 + 0.8 p = 0.26.
+func TestFlipKeepsLengths(t *testing.T) {
+	const population = "uniform:tokens=500,tokens-slope=1"
+	right, err := spec.ParsePopulation(population, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noisy, err := spec.ParsePopulation("flip:q=0.1@"+population, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := noisy.Lengths.Mean(0.26), right.Lengths.Mean(0.2); !(math.Abs(got-want) <= 1e-12*want) {
+		t.Errorf("mean length %v, want %v", got, want)
+	}
 }

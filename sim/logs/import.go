@@ -40,6 +40,10 @@ type Options struct {
 	Completion string // the column of completions, "" for the format's own; for ReadTexts alone
 	Answer     string // the column of answers, likewise
 
+	// Answers finds the answer of a rollout that has none, by the prompt's name and
+	// text; "" where there is none. ReadTexts alone asks it; nil: there are no others.
+	Answers func(prompt, text string) string
+
 	Progress func(done, total int64) // bytes read of all files; may be nil
 }
 

@@ -36,6 +36,7 @@ type Texts struct {
 	Rollouts   int      // that Each yields
 	Missing    int      // further ones without a completion
 	Answered   int      // of Rollouts, those with an answer
+	Joined     int      // of Answered, those that have it from Options.Answers
 	Completion []string // the columns: the first that a record has counts
 	Answer     []string
 
@@ -62,7 +63,7 @@ func ReadTexts(ctx context.Context, o Options) (*Texts, error) {
 			h = &texted{}
 			having[g] = h
 		}
-		h.see(t, im.format, r)
+		h.see(t, im.format, r, im.tally.names[g.prompt])
 		return nil
 	}
 	if err := im.read(files); err != nil {
@@ -80,7 +81,7 @@ func ReadTexts(ctx context.Context, o Options) (*Texts, error) {
 		return nil, fmt.Errorf("none of %d rollouts has a completion in %s; the columns are %s",
 			t.Missing, strings.Join(t.Completion, " or "), strings.Join(slices.Sorted(maps.Keys(im.evidence.columns)), ", "))
 	}
-	if o.Answer != "" && t.Answered == 0 {
+	if o.Answer != "" && t.Answered == t.Joined {
 		return nil, fmt.Errorf("none of %d rollouts has an answer in %s; the columns are %s",
 			t.Rollouts, o.Answer, strings.Join(slices.Sorted(maps.Keys(im.evidence.columns)), ", "))
 	}
@@ -89,15 +90,18 @@ func ReadTexts(ctx context.Context, o Options) (*Texts, error) {
 }
 
 // texted counts the rollouts of a group by the texts that they have.
-type texted struct{ completions, answers int }
+type texted struct{ completions, answers, joined int }
 
-func (h *texted) see(t *Texts, f *format, r record) {
+func (h *texted) see(t *Texts, f *format, r record, prompt string) {
 	if t.completion(f, r) == "" {
 		return
 	}
 	h.completions++
 	if a := t.answer(f, r); a != "" && a != `""` {
 		h.answers++
+	} else if t.joined(f, r, prompt) != "" {
+		h.answers++
+		h.joined++
 	}
 }
 
@@ -129,6 +133,7 @@ func (t *Texts) number(im *importer, having map[*group]*texted) {
 		if h := having[g]; h != nil {
 			t.Rollouts += h.completions
 			t.Answered += h.answers
+			t.Joined += h.joined
 			t.Missing += len(g.reward) - h.completions
 		}
 	}
@@ -148,6 +153,14 @@ func (t *Texts) answer(f *format, r record) value {
 		return first(r, []string{t.o.Answer})
 	}
 	return first(r, f.answer)
+}
+
+// joined returns the answer from elsewhere of a rollout that has none.
+func (t *Texts) joined(f *format, r record, prompt string) string {
+	if t.o.Answers == nil {
+		return ""
+	}
+	return t.o.Answers(prompt, said(r.get(f.text), ""))
 }
 
 // first returns the first value that is there.
@@ -204,10 +217,15 @@ func (t *Texts) rollout(im *importer, r record, g *group) (Rollout, bool, error)
 	if completion == "" {
 		return Rollout{}, false, nil
 	}
+	prompt := im.tally.names[g.prompt]
+	answer := said(t.answer(im.format, r), "")
+	if answer == "" {
+		answer = t.joined(im.format, r, prompt)
+	}
 	return Rollout{
-		PromptID: im.tally.names[g.prompt], Step: int(g.step), Visit: t.visits[k], Group: k, Index: index,
+		PromptID: prompt, Step: int(g.step), Visit: t.visits[k], Group: k, Index: index,
 		File: im.file.path, Line: im.place,
-		Prompt: said(r.get(im.format.text), ""), Completion: said(completion, "assistant"), Answer: said(t.answer(im.format, r), ""),
+		Prompt: said(r.get(im.format.text), ""), Completion: said(completion, "assistant"), Answer: answer,
 		Truncated: im.sample.cut == 1, Reward: reward, Success: t.Rule != Rule{} && t.Rule.Success(reward),
 	}, true, nil
 }

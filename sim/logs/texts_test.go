@@ -159,6 +159,25 @@ func TestTextsThatCount(t *testing.T) {
 	}
 }
 
+// TestTextsJoined: answers from elsewhere are those of rollouts that have none.
+func TestTextsJoined(t *testing.T) {
+	path := writeLog(t, "run.jsonl", strings.Join([]string{
+		`{"prompt_id":"a","index":0,"round":1,"prompt":"A?","reward":1,"completion":"x"}`,
+		`{"prompt_id":"a","index":1,"round":1,"prompt":"A?","reward":0,"completion":"y","answer":"own"}`,
+		`{"prompt_id":"b","index":0,"round":1,"prompt":"B?","reward":0,"completion":"z","answer":""}`,
+		`{"prompt_id":"c","index":0,"round":1,"prompt":"C?","reward":0,"completion":"z"}`,
+	}, "\n"))
+	texts, err := logs.ReadTexts(context.Background(), logs.Options{Paths: []string{path}, Answers: func(prompt, text string) string {
+		return map[string]string{"a A?": "1", "b B?": "2"}[prompt+" "+text]
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(spell(t, texts), "|"), "0 0 0 x/1 1|0 0 1 y/own 0|0 0 0 z/2 0|0 0 0 z/ 0"; got != want || texts.Answered != 3 || texts.Joined != 2 {
+		t.Errorf("%s, %d answered and %d of them joined, want %s, 3, 2", got, texts.Answered, texts.Joined, want)
+	}
+}
+
 // TestTextsOfMessages: what messages, lists and numbers say.
 func TestTextsOfMessages(t *testing.T) {
 	path := writeLog(t, "rows.jsonl", strings.Join([]string{

@@ -134,6 +134,7 @@ func TestCommandFaults(t *testing.T) {
 		{"", "{}", "which has no reward"},
 		{"", `{"id": ID}`, "which has no reward"},
 		{"", `{"id": 999, "reward": 1}`, "reply has id = 999, want 2, that of the request"},
+		{"", `{"id": 1, "reward": 1}`, "reply has id = 1, want 2"}, // late, to the item before
 		{"", `{"reward": 1.5}`, "reply has reward = 1.5, want [0, 1]"},
 		{"", "-1", "reply has reward = -1, want [0, 1]"},
 		{"", "1e999", "want a JSON object"},

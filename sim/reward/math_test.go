@@ -22,6 +22,7 @@ func TestMath(t *testing.T) {
 		{`\fbox{7}`, "7", r},
 		{`\boxed{7} and \boxed{8`, "7", r}, // the last complete box
 		{`\boxed{\boxed{7}}`, "7", r},
+		{`\boxed{so \boxed{7} at last}`, "7", r},   // the inner one
 		{`The answer is 8. So \boxed{7}.`, "7", r}, // a box goes first
 		{"3+4=7\n#### 7", "7", r},
 		{"#### 7\nThe answer is 8", "7", r},
@@ -124,4 +125,14 @@ func TestFlipRepeats(t *testing.T) {
 func TestFlipOfFlip(t *testing.T) {
 	try(t, "flip:q=1@flip:q=1@exact", []trial{{"7", "7", reward.Right}, {"8", "7", reward.Wrong}})
 	try(t, "flip:q=1@numeric", []trial{{"7", "7", reward.Wrong}, {"8", "7", reward.Right}, {"2^3", "7", reward.Right}})
+}
+
+// TestFlipOfCannotTell: what cannot be told is a reward of 0, and turned as one, as
+// theory and simulations take it.
+func TestFlipOfCannotTell(t *testing.T) {
+	for spec, want := range map[string]float64{"flip:q=1@math": 1, "flip:q=0@math": 0} {
+		if g := grade(t, parse(t, spec), reward.Item{Completion: "7"}); g.Reward != want {
+			t.Errorf("%s of what cannot be told: %+v, want reward %v", spec, g, want)
+		}
+	}
 }

@@ -82,6 +82,7 @@ func TestValues(t *testing.T) {
 		{`{"dict": [["a", 1], ["b", {"dict": []}]]}`, `{"a": 1, "b": {}}`, true},
 		{`{"dict": [["a", 1], ["a", 1]]}`, `{"a": 1, "b": 1}`, false},
 		{`{"dict": [["a", 1]]}`, `{"a": 1, "b": 1}`, false},
+		{`{"dict": [[1, 5], ["1", 5]]}`, `{"1": 5}`, false},
 		{`{"dict": [["a"]]}`, `{"a": 1}`, false},
 		{`{"dict": 1}`, `{}`, false},
 		{`{"a": 1}`, `{"a": 1}`, false}, // not as plain.py packs

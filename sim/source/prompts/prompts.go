@@ -76,6 +76,27 @@ func Preset(name string) (Fields, error) {
 type Set struct {
 	Prompts  []Prompt
 	Repeated int // records left out, since an earlier one has their text and answer
+	Numbered int // of Prompts, those whose record names none: their ID is its number
+}
+
+// Finder returns what finds the prompt of a rollout: by its name, where every
+// record has one of its own, else by its text. A record's number is no name: other
+// logs number from elsewhere.
+func (s *Set) Finder() func(id, text string) (Prompt, bool) {
+	ids, texts := map[string]Prompt{}, map[string]Prompt{}
+	for _, p := range s.Prompts {
+		texts[p.Text] = p
+		if s.Numbered == 0 {
+			ids[p.ID] = p
+		}
+	}
+	return func(id, text string) (Prompt, bool) {
+		p, ok := ids[id]
+		if !ok {
+			p, ok = texts[text]
+		}
+		return p, ok
+	}
 }
 
 // maxFaults is how many faults of one file are spelled out.
@@ -167,6 +188,7 @@ func (g *gatherer) record(place int, record map[string]any) {
 	}
 	if p.ID == "" {
 		p.ID = strconv.Itoa(place)
+		g.set.Numbered++
 	}
 	if first, twice := g.ids[p.ID]; twice {
 		fault(g.fields.ID.Path, fmt.Errorf("%.60q names record %d too, want another name for another prompt", p.ID, first))

@@ -108,6 +108,25 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestFinder: a name goes before a text, and the number of a record is no name.
+func TestFinder(t *testing.T) {
+	for content, want := range map[string][3]string{ // of ("2", "a"), ("1", "b") and ("x", "c")
+		`{"id":"1","prompt":"a","answer":1}` + "\n" + `{"id":"2","prompt":"b","answer":2}`: {"2", "1", ""},
+		`{"prompt":"a","answer":1}` + "\n" + `{"id":"3","prompt":"b","answer":2}`:          {"1", "2", ""},
+	} {
+		set, err := prompts.Read(strings.NewReader(content), "p.jsonl", prompts.DefaultFields())
+		if err != nil {
+			t.Fatal(err)
+		}
+		find := set.Finder()
+		for i, x := range [3][2]string{{"2", "a"}, {"1", "b"}, {"x", "c"}} {
+			if p, ok := find(x[0], x[1]); p.Answer != want[i] || ok != (want[i] != "") {
+				t.Errorf("%s: %q has the answer %q, %v, want %q", content, x, p.Answer, ok, want[i])
+			}
+		}
+	}
+}
+
 // TestReadRefuses: errors name file, record, key, and what was wanted, all at once.
 func TestReadRefuses(t *testing.T) {
 	own := prompts.DefaultFields()
