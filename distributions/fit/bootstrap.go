@@ -22,7 +22,7 @@ type replicate struct {
 // alone, so that the result does not depend on the number of workers. There are
 // none where nobody knows how to draw counts.
 func (o Options) bootstrap(ctx context.Context, v view, e *estimate, c *Counts, purpose string) ([]replicate, error) {
-	if o.sizes(c) == SizesUnknown {
+	if o.Sizes(c) == SizesUnknown {
 		return nil, nil
 	}
 	found := make([]replicate, o.Replicates)

@@ -35,8 +35,8 @@ const (
 	Shortfall       = "npmle-shortfall"  // log-likelihood of the best law of all less that of the family's best
 )
 
-// sizes says how the sizes of counts came about.
-func (o Options) sizes(c *Counts) string {
+// Sizes says how the sizes of counts came about, as far as the options know.
+func (o Options) Sizes(c *Counts) string {
 	switch {
 	case o.Design != nil:
 		return SizesChosen

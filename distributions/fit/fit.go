@@ -110,7 +110,7 @@ func Run(ctx context.Context, c *Counts, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Prompts: c.prompts, Rollouts: c.rollouts, Sizes: o.sizes(c), Replicates: o.Replicates, PluginGain: PluginGain(c), Hill: Hill(c)}
+	r := &Result{Prompts: c.prompts, Rollouts: c.rollouts, Sizes: o.Sizes(c), Replicates: o.Replicates, PluginGain: PluginGain(c), Hill: Hill(c)}
 	r.Test = map[string]string{SizesBeforehand: AndersonDarling, SizesChosen: Shortfall}[r.Sizes]
 	for _, g := range groupSizes {
 		r.Observed = append(r.Observed, r.observed(c, g))
@@ -187,7 +187,7 @@ func (o Options) fit(ctx context.Context, c *Counts, e *estimate) (*Fit, error) 
 	if err != nil {
 		return nil, err
 	}
-	switch o.sizes(c) {
+	switch o.Sizes(c) {
 	case SizesBeforehand:
 		law := newCountLaw(whole, e, c)
 		f.Distance = law.distance(c)

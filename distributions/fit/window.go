@@ -40,16 +40,22 @@ func Within(t *table.Table, first, last int) (*table.Table, error) {
 }
 
 // Window returns the table of the rows from step first to step last, those of
-// one prompt pooled into one: prompts are taken not to change in between.
-// Prompts are in order of their first row, and carry no step.
+// one prompt pooled into one.
 func Window(t *table.Table, first, last int) (*table.Table, error) {
 	within, err := Within(t, first, last)
 	if err != nil {
 		return nil, err
 	}
+	return Pool(within), nil
+}
+
+// Pool returns the table with the rows of every prompt made one: prompts are
+// taken not to change in between. Prompts are in order of their first row, and
+// carry no step.
+func Pool(t *table.Table) *table.Table {
 	pooled := &table.Table{Name: t.Name, HasTokens: t.HasTokens}
 	place := map[string]int{}
-	for _, r := range within.Rows {
+	for _, r := range t.Rows {
 		i, known := place[r.PromptID]
 		if !known {
 			i = len(pooled.Rows)
@@ -65,5 +71,5 @@ func Window(t *table.Table, first, last int) (*table.Table, error) {
 		}
 		p.N, p.S = p.N+r.N, p.S+r.S
 	}
-	return pooled, nil
+	return pooled
 }

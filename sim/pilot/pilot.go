@@ -160,8 +160,8 @@ func (r *replay) checkBudget(t *table.Table, s strategy.Strategy) error {
 		return nil
 	}
 	if recorded != asked {
-		return fmt.Errorf("%s asks for %d rollouts on %d batches of %s, which has %d: want the strategy, batch and holdout that made it",
-			s.Spec(), asked, len(r.batches), t.Name, recorded)
+		return fmt.Errorf("%s asks for %d rollouts of these prompts, and %s has %d: want the strategy, batch and holdout that made it",
+			s.Spec(), asked, t.Name, recorded)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func tolerance(n int, p, alpha float64) (low, high int) {
 var adaptive = []string{"vigor", "vigor:update=survivors", "reinforce-ada"}
 
 // TestFalseAlarms makes tables of a Beta law under each strategy and asks how
-// often the right family's p-value is at most 1/5: in a fifth of them, as 39
+// often the right family's p-value is at most 1/5: in a fifth of them, as 19
 // replicates can say exactly, with a binomial tolerance that raises a false
 // alarm with probability 1e-6 over all cases: 13 to 72 of 200, 305 to 498 of
 // 2,000. Taking sizes for fixed gave at most 1/5 nearly always: that is missed
@@ -105,12 +105,12 @@ func TestFalseAlarms(t *testing.T) {
 			t.Parallel()
 			small := 0
 			for seed := range uint64(n) {
-				r := fitted(t, emit(t, law, spec, 64, seed), spec, fit.Beta, 39, seed)
+				r := fitted(t, emit(t, law, spec, 64, seed), spec, fit.Beta, 19, seed)
 				if r.Fits[0].P <= 0.2 {
 					small++
 				}
 			}
-			t.Logf("%d of %d", small, n)
+			t.Logf("%s: %d of %d", spec, small, n)
 			if small < low || small > high {
 				t.Errorf("%d of %d p-values are at most 1/5, want [%d, %d]", small, n, low, high)
 			}
@@ -121,18 +121,18 @@ func TestFalseAlarms(t *testing.T) {
 // TestWrongLaw makes tables of 256 prompts of a law with dead and solved prompts
 // and a hump between, and wants the Beta family rejected at 5 %.
 func TestWrongLaw(t *testing.T) {
-	const n = 200
-	law := must(distributions.NewSpikedBeta(0.2, 0.1, 2, 3))
+	law := must(distributions.NewSpikedBeta(0.3, 0.2, 3, 3))
+	n := max(1, tables(t)/20)
 	for _, spec := range adaptive {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			rejected := 0
 			for seed := range uint64(n) {
-				if r := fitted(t, emit(t, law, spec, 128, seed), spec, fit.Beta, 39, seed); r.Fits[0].P <= fit.Level {
+				if r := fitted(t, emit(t, law, spec, 256, seed), spec, fit.Beta, 19, seed); r.Fits[0].P <= fit.Level {
 					rejected++
 				}
 			}
-			t.Logf("%d of %d", rejected, n)
+			t.Logf("%s: %d of %d rejected", spec, rejected, n)
 		})
 	}
 }
@@ -159,7 +159,7 @@ func TestCoverage(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%v of %d", held, n)
+			t.Logf("%s: %v of %d", spec, held, n)
 			for j, x := range held {
 				if x < low || x > high {
 					t.Errorf("parameter %d: %d of %d intervals hold it, want [%d, %d]", j, x, n, low, high)
@@ -270,7 +270,7 @@ func TestRefusals(t *testing.T) {
 		o    pilot.Origin
 		want string
 	}{
-		{"vigor:m0=4", pilot.Origin{}, "asks for 512 rollouts on 1 batches of pilot.csv, which has 256: want the strategy, batch and holdout that made it"},
+		{"vigor:m0=4", pilot.Origin{}, "asks for 512 rollouts of these prompts, and pilot.csv has 256: want the strategy, batch and holdout that made it"},
 		{"vigor", pilot.Origin{Holdout: 1}, "asks for 288 rollouts"},
 		{"fixed:g=7", pilot.Origin{}, "fixed:g=7 asks for 224 rollouts"},
 		{"thompson", pilot.Origin{}, "needs a run of many steps"},

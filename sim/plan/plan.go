@@ -163,6 +163,14 @@ func (i Interval) String() string {
 	return fmt.Sprintf("%.*f [%.*f, %.*f]", d, i.Estimate, d, i.Low, d, i.High)
 }
 
+// Like prints a figure to the digits of the interval's estimate.
+func (i Interval) Like(x float64) string {
+	if !(i.High > i.Low) {
+		return fmt.Sprintf("%.4g", x)
+	}
+	return fmt.Sprintf("%.*f", decimals(i.High-i.Low), x)
+}
+
 // withoutEnds returns the estimate alone.
 func (i Interval) withoutEnds() Interval { return Interval{i.Estimate, math.NaN(), math.NaN()} }
 
