@@ -257,6 +257,27 @@ func TestVisits(t *testing.T) {
 	}
 }
 
+// TestLastRows: a prompt that the last step left out is counted by its row in the
+// step before, which is replayed for that row alone.
+func TestLastRows(t *testing.T) {
+	tab := &table.Table{Name: "visits.csv"}
+	for step, prompts := range []int{32, 31} {
+		for _, row := range emit(t, distributions.NewUniform(), "vigor", prompts, 1).Rows {
+			row.Step = step + 1
+			tab.Rows = append(tab.Rows, row)
+		}
+	}
+	design := must(pilot.Design(pilot.Rows{Table: tab, Pooled: true, Last: 1}, pilot.Origin{Strategy: maker("vigor")}))
+	drawn := must(design(t.Context(), make([]float64, 32), stream.Rand(1)))
+	last := 0
+	for _, row := range tab.Rows[32:] {
+		last += row.N
+	}
+	if more := drawn.Rollouts() - last; drawn.Prompts() != 32 || more < 2 || more > 20 {
+		t.Errorf("%d prompts, %d rollouts beside the last step's, want 32 and those of one prompt", drawn.Prompts(), more)
+	}
+}
+
 // TestFreshGroups: tables of simulate lack the groups drawn anew for an update,
 // those of rollout have them, and the rollouts tell which it is.
 func TestFreshGroups(t *testing.T) {
