@@ -159,7 +159,7 @@ func (r *fitted) document() output.Object {
 	o.Add("replicates", r.replicates)
 	o.Add("seed", r.seed)
 	o.Add("sizes", append(output.Object{{Key: "came_about", Value: r.Sizes}}, r.sizing.object()...))
-	o.Add("gof_test", r.test())
+	o.Add("gof_test", r.Test)
 	families := make([]output.Object, len(r.Fits))
 	for i := range r.Fits {
 		families[i] = r.familyObject(&r.Fits[i])
@@ -295,14 +295,6 @@ func (r *fitted) foldedObject() output.Object {
 	return output.Object{
 		{Key: "prompts", Value: r.Folded.Prompts}, {Key: "families", Value: families}, {Key: "comparisons", Value: comparisonObjects(r.Folded.Comparisons)},
 	}
-}
-
-// test names the test of goodness of fit; nil for none.
-func (r *fitted) test() *string {
-	if r.Test == "" {
-		return nil
-	}
-	return &r.Test
 }
 
 // best returns the parametric fit of smallest AIC, or the first fit.

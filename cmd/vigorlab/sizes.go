@@ -129,11 +129,7 @@ func (s *sizing) addTo(l *commandLine) {
 
 // object returns what results depend on.
 func (s *sizing) object() output.Object {
-	var spec *string
-	if s.strategy != "" {
-		spec = &s.strategy
-	}
-	return output.Object{{Key: "strategy", Value: spec}, {Key: "batch", Value: (&batchFlag{target: &s.batch}).String()}, {Key: "holdout", Value: s.holdout}}
+	return output.Object{{Key: "strategy", Value: s.strategy}, {Key: "batch", Value: (&batchFlag{target: &s.batch}).String()}, {Key: "holdout", Value: s.holdout}}
 }
 
 // words say how sizes came about, for people.
