@@ -10,7 +10,7 @@ TOOLS := ./.ci/testall ./.ci/bench
 # Packages that take long under the race detector (Monte Carlo, drawing, whole
 # commands, formulas built to take long): they run once without it, and under it only their tests named
 # ...Worker... or ...Concurrent....
-NO_RACE := ./distributions/fit ./sim ./sim/logs ./sim/reward/formula ./sim/source/live ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
+NO_RACE := ./distributions/fit ./sim ./sim/logs ./sim/pilot ./sim/reward/formula ./sim/source/live ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
 
 # The README's pictures, by the names that verify gives them.
 GALLERY := rung-4-speedup.png rung-4-allocation.png
@@ -52,8 +52,8 @@ bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ..
 golden: ## makes the golden values again (python3 with mpmath) and fails where one differs
 	.ci/golden
 
-coverage: ## 2,000 fits to counts of known laws: do the intervals hold the truth?
-	VIGORLAB_COVERAGE=2000 go test -count=1 -timeout 2h -run TestCoverage -v ./distributions/fit
+coverage: ## 2,000 fits to counts of known laws: do intervals hold the truth, do p-values keep their level?
+	VIGORLAB_COVERAGE=2000 go test -count=1 -timeout 2h -run 'TestCoverage|TestFalseAlarms' -v ./distributions/fit ./sim/pilot
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	.ci/fuzz $(FUZZTIME)

@@ -16,6 +16,7 @@ import (
 	"vigorlab/distributions/fit"
 	"vigorlab/distributions/spec"
 	"vigorlab/distributions/table"
+	"vigorlab/sim/pilot"
 	"vigorlab/sim/stream"
 )
 
@@ -24,6 +25,7 @@ type fitFlags struct {
 	window     string
 	families   []string
 	replicates int
+	sizes      sizesFlags
 }
 
 // allFamilies stands for every family in --family.
@@ -44,12 +46,18 @@ prompt_id, n and successes. Where it has steps, every row counts as a prompt of
 its own; --window pools the rows of each prompt over steps in which it hardly
 changes.
 
+` + fmt.Sprintf(sizesHelp, "--strategy") + `
+
 --out also writes npmle.csv, the best law of all, for atoms:path=DIR/npmle.csv.`,
 		Example: `  # which law do these prompts follow?
   vigorlab fit outcomes.csv --replicates 20
 
   # the last 40 steps of a training run, two families alone
-  vigorlab fit outcomes.csv --window 40 --family beta --family npmle --replicates 20 --format json`,
+  vigorlab fit outcomes.csv --window 40 --family beta --family npmle --replicates 20 --format json
+
+  # a table of VIGOR, whose groups outcomes chose
+  vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --replicates 10 --emit-table adaptive.csv
+  vigorlab fit adaptive.csv --strategy vigor --family beta --replicates 20`,
 		Args: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
@@ -57,6 +65,7 @@ changes.
 	flags.Var(&textFlag{&f.window, "window", "a number of steps, or FIRST:LAST", &f.faults}, "window", "pool the rows of a prompt over the last `STEPS` steps, or over FIRST:LAST")
 	flags.StringArrayVar(&f.families, "family", nil, "`FAMILY` to fit, repeatable: "+strings.Join(fit.Families(), ", ")+" (default all)")
 	f.whole(flags, &f.replicates, "replicates", 0, 100_000, "`N` fits to counts drawn from each fitted law, for p-values and intervals of figures; 0 for none")
+	f.sizes.register(&f.common, flags)
 	f.register(flags)
 	return cmd
 }
@@ -64,36 +73,42 @@ changes.
 func (f *fitFlags) run(ctx context.Context, a *app, args []string) error {
 	t, digest := f.table(ctx, args)
 	families := f.chosen()
-	pooled := f.pool(t)
+	within, pooled := f.pool(t)
+	o := fit.Options{Families: families, Replicates: f.replicates, Workers: f.workers}
 	var counts *fit.Counts
+	var sizes *sizing
 	if pooled != nil {
 		var err error
 		if counts, err = fit.FromTable(pooled); err != nil {
 			f.add("TABLE", err)
 		}
+		sizes = f.sizing(ctx, &f.sizes, t.Name)
+		o.Design = f.design(sizes, pilot.Rows{Table: within, Pooled: f.window != ""})
+		o.Beforehand = sizes.strategy == noStrategy || sizes.origin != nil || pilot.Beforehand(within)
 	}
 	if err := f.err(); err != nil {
 		return err
 	}
-	line := f.line(t.Name, families)
+	line := f.line(t.Name, families, sizes)
 	record, err := f.record(a, "fit", line, output.Object{
 		{Key: "table", Value: t.Name},
 		{Key: "sha256", Value: digest},
 		{Key: "window", Value: f.window},
 		{Key: "families", Value: families},
 		{Key: "replicates", Value: f.replicates},
+		{Key: "sizes", Value: sizes.object()},
 	})
 	if err != nil {
 		return err
 	}
 	r := &fitted{
 		reproduce: line.String(), table: t.Name, window: f.window, replicates: f.replicates, seed: f.seed,
-		warnings: repeated(pooled, f.window != ""), drift: fit.Drifted(t),
+		warnings: append(repeated(pooled, f.window != ""), sizes.untold(o.Sizes(counts))...), drift: fit.Drifted(t), sizing: sizes,
 	}
 	f.warn(a, r.warnings)
 	var notes []string // what figures do not show
 	err = f.oneShot(record, func(d *rundir.Dir) error {
-		r.Result, err = await(ctx, func() (*fit.Result, error) { return f.fit(ctx, a, counts, families) })
+		r.Result, err = await(ctx, func() (*fit.Result, error) { return f.fit(ctx, a, counts, o) })
 		if err != nil {
 			return err
 		}
@@ -150,24 +165,25 @@ func (f *fitFlags) chosen() []string {
 	return families
 }
 
-// pool returns the table with the rows of --window pooled; nil where there is
-// no table or the window is at fault.
-func (f *fitFlags) pool(t *table.Table) *table.Table {
+// pool returns the rows of --window and the table with those of a prompt pooled;
+// nil where there is no table or the window is at fault.
+func (f *fitFlags) pool(t *table.Table) (within, pooled *table.Table) {
 	if t == nil || f.window == "" {
-		return t
+		return t, t
 	}
 	low, high := fit.Steps(t)
 	first, last, ok := window(f.window, high)
 	if !ok {
 		f.addf("--window = %s, want a number of steps >= 1, or FIRST:LAST", shown(f.window))
-		return nil
+		return nil, nil
 	}
-	pooled, err := fit.Window(t, first, last)
+	within, err := fit.Within(t, first, last)
 	if err != nil {
 		f.add("--window", err)
 		f.hint(fmt.Sprintf("the steps of %s run from %d to %d", t.Name, low, high))
+		return nil, nil
 	}
-	return pooled
+	return within, fit.Pool(within)
 }
 
 // window reads a window: the last steps, or from a first to a last one.
@@ -197,7 +213,7 @@ func repeated(t *table.Table, pooled bool) []string {
 	return nil
 }
 
-func (f *fitFlags) line(path string, families []string) *commandLine {
+func (f *fitFlags) line(path string, families []string, sizes *sizing) *commandLine {
 	l := newCommandLine("fit")
 	l.argument(path)
 	if f.window != "" {
@@ -207,19 +223,18 @@ func (f *fitFlags) line(path string, families []string) *commandLine {
 		l.add("family", name)
 	}
 	l.add("replicates", f.replicates)
+	sizes.addTo(l)
 	l.add("seed", f.seed)
 	return l
 }
 
-func (f *fitFlags) fit(ctx context.Context, a *app, counts *fit.Counts, families []string) (*fit.Result, error) {
+func (f *fitFlags) fit(ctx context.Context, a *app, counts *fit.Counts, o fit.Options) (*fit.Result, error) {
 	bar := progress.New(a.stderr, f.quiet)
 	defer bar.Close()
 	key := stream.New(f.seed).Named("fit")
-	return fit.Run(ctx, counts, fit.Options{
-		Families: families, Replicates: f.replicates, Workers: f.workers,
-		Streams: func(purpose string, k int) *rand.Rand {
-			return stream.Rand(key.Named(purpose).With(uint64(k)))
-		},
-		Progress: func(done, total int) { bar.Show("laws", done, total) },
-	})
+	o.Streams = func(purpose string, k int) *rand.Rand {
+		return stream.Rand(key.Named(purpose).With(uint64(k)))
+	}
+	o.Progress = func(done, total int) { bar.Show("laws", done, total) }
+	return fit.Run(ctx, counts, o)
 }

@@ -32,7 +32,7 @@ func fitOf(t *testing.T) *fitted {
 		Lag: 2, Pairs: 9, PlainP: fit.Share{Mean: 1, SE: 2}, P: fit.Share{Mean: 3, SE: 4}, PlainU: fit.Share{Mean: 5, SE: 6}, U: fit.Share{Mean: 7, SE: 8},
 	}}}
 	drift.Next[fit.Mixed][fit.AllWrong] = share
-	return &fitted{table: "t.csv", replicates: 9, seed: 3, drift: drift, Result: r}
+	return &fitted{table: "t.csv", replicates: 9, seed: 3, drift: drift, sizing: &sizing{sizesFlags: &sizesFlags{}}, Result: r}
 }
 
 // at follows a path of keys and places.

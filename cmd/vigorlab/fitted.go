@@ -23,6 +23,7 @@ type fitted struct {
 	seed       uint64
 	warnings   []string
 	drift      *fit.Drift // nil where no prompt is visited twice
+	sizing     *sizing
 	*fit.Result
 }
 
@@ -35,6 +36,11 @@ const (
 	onePrompt   = "errors are over prompts, and there is one"
 	noMixed     = "no prompt is mixed: the counts say nothing of u but that it is near 0"
 	noMixedGain = "all recorded variances are zero"
+
+	noSizes   = "sizes differ, and how they came about is not said: name the strategy that chose them, or none"
+	selected  = "outcomes chose, or may have, how many rollouts a prompt got: prompts of so many are a selection"
+	noFolding = "how likely a prompt of n rollouts is mixed depends on what chose n"
+	bestOfAll = "gof_p: the other laws are judged by how far they fall short of this one"
 
 	noSampleGain = "some bootstrap samples show no reward variance, and so no gain"
 )
@@ -109,8 +115,8 @@ func (r *fitted) intervalObject(x fit.Interval) output.Object {
 // missingEnds says why an interval's ends do not exist.
 func (r *fitted) missingEnds(x fit.Interval) string {
 	switch {
-	case r.replicates == 0:
-		return missingBootstrap(x.Low)
+	case r.replicates == 0 || r.Sizes == fit.SizesUnknown:
+		return r.missingBootstrap(x.Low)
 	case output.Finite(x.Low) == nil && output.Finite(x.Estimate) != nil:
 		return noSampleGain
 	}
@@ -124,11 +130,23 @@ func missingEstimate(x float64) string {
 	return ""
 }
 
-func missingBootstrap(x float64) string {
-	if output.Finite(x) == nil {
-		return noBootstrap
+// missingBootstrap says why a figure that rests on drawn counts does not exist.
+func (r *fitted) missingBootstrap(x float64) string {
+	switch {
+	case output.Finite(x) != nil:
+		return ""
+	case r.Sizes == fit.SizesUnknown:
+		return noSizes
 	}
-	return ""
+	return noBootstrap
+}
+
+// missingTest says why a fit has no p-value.
+func (r *fitted) missingTest(f *fit.Fit) string {
+	if f.Family == fit.NPMLE && r.Test == fit.Shortfall {
+		return bestOfAll
+	}
+	return r.missingBootstrap(f.P)
 }
 
 // document returns the JSON document of the command contract.
@@ -140,6 +158,8 @@ func (r *fitted) document() output.Object {
 	o.Add("rollouts", r.Rollouts)
 	o.Add("replicates", r.replicates)
 	o.Add("seed", r.seed)
+	o.Add("sizes", append(output.Object{{Key: "came_about", Value: r.Sizes}}, r.sizing.object()...))
+	o.Add("gof_test", r.Test)
 	families := make([]output.Object, len(r.Fits))
 	for i := range r.Fits {
 		families[i] = r.familyObject(&r.Fits[i])
@@ -176,7 +196,7 @@ func (r *fitted) familyObject(f *fit.Fit) output.Object {
 		{Key: "parameters", Value: parametersObject(f.Parameters)},
 		{Key: "loglik", Value: f.LogLik},
 		{Key: "aic", Value: output.Finite(f.AIC)},
-		{Key: "gof_statistic", Value: f.Distance},
+		{Key: "gof_statistic", Value: output.Finite(f.Distance)},
 		{Key: "gof_p", Value: output.Finite(f.P)},
 		{Key: "gof_p_se", Value: output.Finite(f.PError)},
 		{Key: "mean_p", Value: r.intervalObject(f.MeanP)},
@@ -196,7 +216,7 @@ func (r *fitted) familyObject(f *fit.Fit) output.Object {
 		o.Add("atoms", atoms)
 		o.Add("gap", f.Gap)
 	}
-	return explained(o, reason, aic, missingBootstrap(f.P))
+	return explained(o, reason, aic, r.missingTest(f))
 }
 
 func (r *fitted) zeroVarianceObject(g int, predicted fit.Interval, observed fit.Share) output.Object {
@@ -210,10 +230,13 @@ func (r *fitted) zeroVarianceObject(g int, predicted fit.Interval, observed fit.
 		{Key: "prompts", Value: observed.Prompts},
 	}
 	few := ""
-	if observed.Prompts == 0 {
+	switch {
+	case r.Sizes != fit.SizesBeforehand:
+		few = selected
+	case observed.Prompts == 0:
 		few = fmt.Sprintf("no prompt has %d rollouts", g)
 	}
-	return explained(o, few, missingBootstrap(predicted.Low))
+	return explained(o, few, r.missingBootstrap(predicted.Low))
 }
 
 func parametersObject(all []fit.Parameter) output.Object {
@@ -249,11 +272,15 @@ func comparisonObjects(all []fit.Comparison) []output.Object {
 func (r *fitted) foldedObject() output.Object {
 	families := []output.Object{}
 	if r.Folded == nil {
+		why := noMixed
+		if r.Sizes != fit.SizesBeforehand {
+			why = noFolding
+		}
 		return output.Object{
 			{Key: "prompts", Value: 0},
 			{Key: "families", Value: families},
 			{Key: "comparisons", Value: []output.Object{}},
-			{Key: "reason", Value: noMixed},
+			{Key: "reason", Value: why},
 		}
 	}
 	for _, f := range r.Folded.Fits {
@@ -263,7 +290,7 @@ func (r *fitted) foldedObject() output.Object {
 			{Key: "loglik", Value: f.LogLik},
 			{Key: "gof_p", Value: output.Finite(f.P)},
 			{Key: "gof_p_se", Value: output.Finite(f.PError)},
-		}, missingBootstrap(f.P)))
+		}, r.missingBootstrap(f.P)))
 	}
 	return output.Object{
 		{Key: "prompts", Value: r.Folded.Prompts}, {Key: "families", Value: families}, {Key: "comparisons", Value: comparisonObjects(r.Folded.Comparisons)},
@@ -374,7 +401,7 @@ func (r *fitted) rows() []output.Row {
 		} else {
 			add(f.Family, "aic", "", none, none, none, none, noAIC)
 		}
-		add(f.Family, "gof_p", "", f.P, f.PError, none, none, missingBootstrap(f.P))
+		add(f.Family, "gof_p", "", f.P, f.PError, none, none, r.missingTest(f))
 		for _, x := range []struct {
 			key string
 			of  fit.Interval
@@ -443,11 +470,13 @@ func (r *fitted) drawings() ([]drawing, error) {
 	}
 	styles := [2]string{"fitted law", "observed counts"}
 	var g gallery
-	g.add("counts", func() (plots.Figure, error) {
-		return plots.Curves(plots.CurvesData{
-			Title: "Fitted laws beside the counts", X: fmt.Sprintf("successes s among %d rollouts", n), Styles: styles, Marks: true, Panels: []plots.CurvesPanel{counts},
+	if r.Sizes == fit.SizesBeforehand { // counts of prompts that outcomes selected look like no law
+		g.add("counts", func() (plots.Figure, error) {
+			return plots.Curves(plots.CurvesData{
+				Title: "Fitted laws beside the counts", X: fmt.Sprintf("successes s among %d rollouts", n), Styles: styles, Marks: true, Panels: []plots.CurvesPanel{counts},
+			})
 		})
-	})
+	}
 	g.add("zero-variance", func() (plots.Figure, error) {
 		return plots.Curves(plots.CurvesData{
 			Title: "Zero-variance groups", X: "group size G", LogX: true, Styles: styles, Marks: true, Panels: []plots.CurvesPanel{groups},

@@ -25,6 +25,7 @@ func (r *fitted) text(t *output.Text) {
 		t.Note("window      ", r.steps()+", the rows of a prompt pooled")
 	}
 	t.Note("prompts     ", fmt.Sprintf("%d, with %d rollouts", r.Prompts, r.Rollouts))
+	t.Note("sizes       ", r.sizing.words(r.Sizes))
 	t.Heading("Verdict")
 	for _, sentence := range r.Verdict {
 		t.Note("- ", sentence)
@@ -163,6 +164,12 @@ func (r *fitted) driftText(t *output.Text) {
 	t.Grid(g)
 }
 
+// statistics name what p-values are of.
+var statistics = map[string]string{
+	fit.AndersonDarling: "Anderson-Darling's statistic",
+	fit.Shortfall:       "the nats by which a law falls short of npmle's likelihood",
+}
+
 // notes says in plain words what the figures mean.
 func (r *fitted) notes(t *output.Text) {
 	t.Blank()
@@ -173,7 +180,7 @@ func (r *fitted) notes(t *output.Text) {
 	if len(r.Hill) > 0 {
 		t.Note("", "Hill's estimates are in the JSON document, with a warning: "+hillWarning+".")
 	}
-	if r.replicates > 0 {
-		t.Note("", fmt.Sprintf("p-values are those of Anderson-Darling's statistic; they and the bootstrap intervals rest on %d fits to counts drawn from each fitted law.", r.replicates))
+	if r.replicates > 0 && r.Test != "" {
+		t.Note("", fmt.Sprintf("p-values are those of "+statistics[r.Test]+"; they and the bootstrap intervals rest on %d fits to counts drawn from each fitted law.", r.replicates))
 	}
 }

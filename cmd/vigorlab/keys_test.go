@@ -231,7 +231,8 @@ func TestKeys(t *testing.T) {
 			"strategies.0": outcome, "strategies.0.eta": figureKeys + " prompts", "strategies.0.eta.prompts": "high level low missing",
 		}},
 		{"fit " + table + " --replicates 3", map[string]string{
-			"":                      "coding command comparisons drift families folded gain hill prompts replicates rollouts schema seed table verdict version warnings window",
+			"":                      "coding command comparisons drift families folded gain gof_test hill prompts replicates rollouts schema seed sizes table verdict version warnings window",
+			"sizes":                 "batch came_about holdout strategy",
 			"families.0":            "aic family gain gof_p gof_p_se gof_statistic law loglik mean_p mean_u parameters spec zero_variance",
 			"families.0.parameters": "a b", "families.0.parameters.a": "at_end estimate high low method",
 			"families.0.gain": "estimate high low", "families.0.zero_variance.0": "g high low observed predicted prompts se",

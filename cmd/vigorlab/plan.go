@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -9,8 +10,8 @@ import (
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/distributions/fit"
-	"vigorlab/distributions/table"
 	"vigorlab/sim"
+	"vigorlab/sim/pilot"
 	"vigorlab/sim/plan"
 )
 
@@ -20,10 +21,12 @@ type planFlags struct {
 	populationSpecs []string
 	tables          []string
 	maxGroup        int // 0 stands for 8 times the budget
+	sizes           sizesFlags
+	sizing          *sizing // nil without a table
 }
 
 func newPlan(a *app) *cobra.Command {
-	f := &planFlags{options: plan.DefaultOptions()}
+	f := &planFlags{options: plan.DefaultOptions(), sizes: sizesFlags{prefix: "pilot-"}}
 	o := &f.options
 	cmd := &cobra.Command{
 		Use:   "plan TABLE | --population SPEC",
@@ -47,6 +50,8 @@ or waits for its longest rollouts where lengths are known. The plan is the best
 a rollout, not the best a second: gain/second and the verdict say which that is.
 
 The past is scored where nine in ten prompts, 40 at least, have 10 rows or more.
+
+` + fmt.Sprintf(sizesHelp, "--pilot-strategy") + `
 
 --out also writes plan.json, which --strategy @DIR/plan.json takes.`,
 		Example: `  # a known population
@@ -74,6 +79,7 @@ The past is scored where nine in ten prompts, 40 at least, have 10 rows or more.
 	f.whole(flags, &f.maxGroup, "max-group", 0, 1024, "largest group of a schedule, `N` rollouts; 0 for 8 times --group")
 	f.whole(flags, &o.MaxRounds, "max-rounds", 1, 16, "at most `R` sequential rounds a step")
 	f.real(flags, &o.Tolerance, "tolerance", 1e-6, 0.5, "how far `SHARE` a schedule's rollouts a prompt may be from --group")
+	f.sizes.register(&f.common, flags)
 	f.whole(flags, &o.Visits, "visits", 1, math.MaxInt32, "pool the last `N` rows of every prompt for the fit")
 	f.choice(flags, &o.Smooth, "smooth", []string{fit.SmoothBeta, fit.SmoothNPMLE}, "`LAW` that is fitted to the table")
 	f.whole(flags, &o.Replicates, "replicates", 0, math.MaxInt32, "`N` batches of each finalist to simulate, 0 for none")
@@ -115,6 +121,9 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if p.Family.Untold {
+		notes = append(notes, f.sizing.untold(fit.SizesUnknown)...)
+	}
 	f.warn(a, append(p.Warnings, notes...))
 	return p.result().print(a, f.format)
 }
@@ -132,7 +141,7 @@ func (f *planFlags) subject(ctx context.Context) (s plan.Subject, name, digest s
 		name = f.tables[0]
 		s.Table, digest, err = readTable(ctx, name)
 		f.addTable("table", name, err)
-		f.pilot(s.Table)
+		f.pilot(ctx, &s)
 	case len(f.populationSpecs) == 0:
 		f.addf("nothing to plan for, want a table of outcomes or --population")
 		f.hint("vigorlab plan outcomes.csv, with the columns prompt_id, n, successes")
@@ -146,15 +155,19 @@ func (f *planFlags) subject(ctx context.Context) (s plan.Subject, name, digest s
 	return s, name, digest
 }
 
-// pilot records what is wrong with a table's pooled rows.
-func (f *planFlags) pilot(t *table.Table) {
-	if t == nil {
+// pilot learns how the sizes of a table came about, and records what is wrong with
+// its pooled rows.
+func (f *planFlags) pilot(ctx context.Context, s *plan.Subject) {
+	if s.Table == nil {
 		return
 	}
-	if _, _, err := plan.Pilot(t, f.options.Visits); err != nil {
+	if _, _, err := plan.Pilot(s.Table, f.options.Visits); err != nil {
 		f.add("table", err)
 		f.hint("--visits 1 pools no rows, and --visits N the last N of every prompt")
 	}
+	f.sizing = f.common.sizing(ctx, &f.sizes, s.Table.Name)
+	s.Origin, s.Beforehand = f.sizing.origin, f.sizing.strategy == noStrategy
+	f.design(f.sizing, pilot.Rows{Table: s.Table, Pooled: true, Last: f.options.Visits})
 }
 
 // resolve returns the options, their faults recorded.
@@ -181,6 +194,9 @@ func (f *planFlags) specs(name, digest string, o plan.Options) output.Object {
 	specs := output.Object{{Key: f.kind(), Value: name}}
 	if digest != "" {
 		specs.Add("sha256", digest)
+	}
+	if f.sizing != nil {
+		specs.Add("sizes", f.sizing.object())
 	}
 	return append(specs, optionFields(o)...)
 }
@@ -242,6 +258,7 @@ func (f *planFlags) line(name string, o plan.Options) *commandLine {
 		l.add("rollout-seconds", o.Clock.RolloutSeconds)
 		l.add("concurrency", o.Clock.Concurrency)
 	}
+	f.sizing.addTo(l)
 	l.add("seed", f.seed)
 	return l
 }

@@ -95,7 +95,11 @@ func (p *planned) document() output.Object {
 		best.Add("per_second", output.Object{{Key: "fastest", Value: nil}, {Key: "fastest_gain", Value: nil}, {Key: "gain", Value: nil}, {Key: "reason", Value: p.noSeconds()}})
 	}
 	if p.Family.Asked() {
-		best.Add("beta", output.Object{{Key: "gof_p", Value: p.Family.P}, {Key: "gof_p_se", Value: p.Family.PError}, {Key: "spiked_p", Value: p.Family.SpikedP}})
+		beta := output.Object{{Key: "gof_p", Value: output.Finite(p.Family.P)}, {Key: "gof_p_se", Value: output.Finite(p.Family.PError)}, {Key: "spiked_p", Value: p.Family.SpikedP}}
+		if p.Family.Untold {
+			beta.Add("reason", noSizes)
+		}
+		best.Add("beta", beta)
 	}
 	if p.Other.Smooth != "" {
 		other := output.Object{{Key: "smooth", Value: p.Other.Smooth}, {Key: "gain", Value: output.Finite(p.Other.Gain)}}
@@ -336,7 +340,7 @@ func (p *planned) text(t *output.Text) {
 	t.Note("strategy      ", shortSpec(p.Recommended))
 	t.Note("gain          ", p.gainWords())
 	if p.Other.Smooth != "" {
-		t.Note("other law     ", fmt.Sprintf("%s by the %s fit, infinite batch", output.Number(output.Finite(p.Other.Gain)), p.Other.Smooth))
+		t.Note("other law     ", fmt.Sprintf("%s by the %s fit, infinite batch", p.otherGain(), p.Other.Smooth))
 	}
 	switch {
 	case output.Finite(p.Over.Estimate) == nil:
@@ -387,6 +391,14 @@ func (p *planned) gainWords() string {
 		return fmt.Sprintf("none: %s, which is no change, is the best of this budget", shortSpec(p.Best.Strategy))
 	}
 	return fmt.Sprintf("%v of %s", p.Gain, shortSpec(p.Best.Strategy))
+}
+
+// otherGain prints the gain by the other law as the gain itself is printed.
+func (p *planned) otherGain() string {
+	if output.Finite(p.Other.Gain) == nil {
+		return output.Absent
+	}
+	return p.Gain.Like(p.Other.Gain)
 }
 
 // timed reports whether seconds are known.

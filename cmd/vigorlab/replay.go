@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,8 @@ func newReplay(a *app) *cobra.Command {
 with the columns prompt_id, n and successes, as CSV, JSON lines or Parquet, which
 import makes of a trainer's logs. Beside the standard error over batches each
 figure has an interval over other samples of prompts, which costs up to
---resamples times the replay itself.
+--resamples times the replay itself. A prompt with several rows is drawn with all
+of them.
 
 The interval does not cover that the true success probabilities are unknown. The
 recorded shares s/n differ more than these, so that gains come out too large with
@@ -144,12 +146,9 @@ func (f *replayFlags) run(ctx context.Context, a *app) error {
 	if f.draw == source.DrawReplacement {
 		c.warnings = append(c.warnings, fewRollouts(t)...)
 	}
-	if f.resamples > 0 {
-		c.warnings = append(c.warnings, severalRows(t)...)
-	}
-	if len(t.Rows) < 2 && f.resamples > 0 {
+	if prompts, varied := promptsOf(t); prompts < 2 && f.resamples > 0 {
 		c.warnings = append(c.warnings, fmt.Sprintf("%s has one prompt: there are no other samples of prompts, and no figure has an interval over them", t.Name))
-	} else if few := sim.FewPrompts(len(t.Rows), t.Varied()); few != "" {
+	} else if few := sim.FewPrompts(prompts, varied); few != "" {
 		c.warnings = append(c.warnings, fmt.Sprintf("%s: the intervals over other prompts are too narrow, and often miss: %s", t.Name, few))
 	}
 	f.warn(a, c.warnings)
@@ -244,7 +243,7 @@ func fewRollouts(t *table.Table) []string {
 		return nil
 	}
 	noun := "prompts"
-	if len(severalRows(t)) > 0 {
+	if prompts, _ := promptsOf(t); prompts < len(t.Rows) {
 		noun = "rows"
 	}
 	return []string{fmt.Sprintf(
@@ -252,15 +251,16 @@ func fewRollouts(t *table.Table) []string {
 		few, len(t.Rows), noun, t.Name, fewEnough)}
 }
 
-// severalRows warns where prompts stand in several rows.
-func severalRows(t *table.Table) []string {
-	prompts := len(t.ByPrompt())
-	if prompts == len(t.Rows) {
-		return nil
+// promptsOf returns how many prompts a table has, and how many of them have
+// outcomes that differ in some row.
+func promptsOf(t *table.Table) (prompts, varied int) {
+	for _, rows := range t.ByPrompt() {
+		prompts++
+		if slices.ContainsFunc(rows, table.Row.Varied) {
+			varied++
+		}
 	}
-	return []string{fmt.Sprintf(
-		"%d rows of %d prompts in %s count as prompts of their own, though those of one prompt are alike: intervals over other prompts are too narrow",
-		len(t.Rows), prompts, t.Name)}
+	return prompts, varied
 }
 
 // replay runs the engine on the table, then on bootstrap samples of its

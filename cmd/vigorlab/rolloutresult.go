@@ -251,7 +251,7 @@ func (r *rolled) warnings() []string {
 	warnings := append([]string{}, r.notes...)
 	if _, fixed := r.strategy.(*strategy.Fixed); !fixed {
 		warnings = append(warnings, "errors take prompts for independent, which choosing among them undoes: the default vigor's come out too wide, others too small (64 prompts, nominal 95 % intervals: signal of vigor:update=survivors held in 79 %, gvm's figures in 82 to 86 %)")
-		warnings = append(warnings, fmt.Sprintf("table.csv under %s: where its n depends on the outcomes, s/n is biased and goodness of fit is not to be trusted; a table from fixed groups has neither fault", shortSpec(r.strategy.Spec())))
+		warnings = append(warnings, fmt.Sprintf("table.csv under %s: where its n depends on the outcomes, s/n is biased; fit and plan draw the sizes again, as run.json beside it says", shortSpec(r.strategy.Spec())))
 	}
 	if total := r.total(); r.served && total.Truncated*10 > total.Rollouts {
 		warnings = append(warnings, fmt.Sprintf("%.0f %% of the completions were cut off by --max-tokens, and most verifiers take them for wrong: p is that of short answers", 100*share(total.Truncated, total.Rollouts)))

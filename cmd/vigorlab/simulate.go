@@ -259,7 +259,7 @@ func (f *simulateFlags) adaptiveTable(first strategy.Strategy) []string {
 	if _, ok := first.(*strategy.Fixed); ok || f.emitTable == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("--emit-table under %s: where its n depends on the outcomes, s/n of the table is biased; emit with --strategy fixed:g=40 first", shortSpec(first.Spec()))}
+	return []string{fmt.Sprintf("--emit-table under %s: where its n depends on the outcomes, s/n of the table is biased, and fit needs --strategy %s; emit with --strategy fixed:g=40 first", shortSpec(first.Spec()), shortSpec(first.Spec()))}
 }
 
 // emit writes the first batch under the first strategy as a table.

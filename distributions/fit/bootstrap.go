@@ -12,36 +12,56 @@ import (
 // A replicate is a fit to counts drawn from a fitted law.
 type replicate struct {
 	*estimate
-	distance float64
+	distance float64 // what goodness of fit is judged by
 	figures  Figures
-	cdf      []float64 // of the most frequent number of rollouts
+	cdf      []float64 // of the most frequent number of rollouts; nil where sizes are drawn too
 }
 
 // bootstrap draws counts from e and fits e's family to them, again and again
-// (parametric bootstrap). Replicate k draws from streams(k) alone, so that the
-// result does not depend on the number of workers.
-func bootstrap(ctx context.Context, v view, e *estimate, c *Counts, replicates, workers int, streams func(k int) *rand.Rand) ([]replicate, error) {
-	found := make([]replicate, replicates)
+// (parametric bootstrap). Replicate k draws from its own stream of the purpose
+// alone, so that the result does not depend on the number of workers. There are
+// none where nobody knows how to draw counts.
+func (o Options) bootstrap(ctx context.Context, v view, e *estimate, c *Counts, purpose string) ([]replicate, error) {
+	if o.Sizes(c) == SizesUnknown {
+		return nil, nil
+	}
+	found := make([]replicate, o.Replicates)
+	workers := max(1, o.Workers)
 	group, ctx := errgroup.WithContext(ctx)
 	for w := range workers {
 		group.Go(func() error {
-			truth, own := newCountLaw(v, e, c), newCountLaw(v, e, c)
-			for k := w; k < replicates; k += workers {
+			again := redrawingSuccesses(v, e, c)
+			if o.Design != nil {
+				again = o.redrawing(e, c.prompts)
+			}
+			for k := w; k < o.Replicates; k += workers {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				drawn := truth.draw(streams(k))
-				again, err := e.refit(v, drawn)
-				if err != nil {
+				var err error
+				if found[k], err = again(ctx, o.Streams(purpose, k)); err != nil {
 					return err
 				}
-				own.set(again)
-				found[k] = replicate{again, own.distance(drawn), again.figures(), slices.Clone(own.frequent().cdf)}
 			}
 			return nil
 		})
 	}
 	return found, group.Wait()
+}
+
+// redrawingSuccesses returns what draws counts of the same sizes from an
+// estimate, fits its family again and measures the distance.
+func redrawingSuccesses(v view, e *estimate, c *Counts) func(ctx context.Context, r *rand.Rand) (replicate, error) {
+	truth, own := newCountLaw(v, e, c), newCountLaw(v, e, c)
+	return func(_ context.Context, r *rand.Rand) (replicate, error) {
+		drawn := truth.draw(r)
+		again, err := e.refit(v, drawn)
+		if err != nil {
+			return replicate{}, err
+		}
+		own.set(again)
+		return replicate{again, own.distance(drawn), again.figures(), slices.Clone(own.frequent().cdf)}, nil
+	}
 }
 
 // frequent returns the part of the law at the most frequent number of

@@ -48,10 +48,12 @@ func (f *family) holding(e *estimate) []float64 {
 	return theta
 }
 
-// refit fits the estimate's family to other counts like its own: starting from
-// it, and only as well as a bootstrap needs, to 1e-5 nats, or 1e-5 a prompt.
+// rough is as well as a bootstrap needs a fit: to 1e-5 nats, or 1e-5 a prompt.
+const rough = 1e-5
+
+// refit fits the estimate's family to other counts like its own, roughly and
+// starting from it.
 func (e *estimate) refit(v view, c *Counts) (*estimate, error) {
-	const rough = 1e-5
 	if e.family == nil {
 		return nonparametric(c, rough)
 	}

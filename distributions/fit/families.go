@@ -3,6 +3,7 @@ package fit
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"vigorlab/distributions"
 )
@@ -76,6 +77,10 @@ func pareto(name, doc string, within []string, shape parameterRange, whole bool)
 	f.sqrtU = func(t []float64) float64 {
 		t = full(t)
 		return paretoMeanSqrtU(t[0], t[1], t[2])
+	}
+	f.rand = func(t []float64, r *rand.Rand) float64 {
+		t = full(t)
+		return paretoRand(t[0], t[1], t[2], t[3], r)
 	}
 	return f
 }

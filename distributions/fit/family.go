@@ -2,6 +2,7 @@ package fit
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"vigorlab/distributions"
 )
@@ -45,6 +46,7 @@ type family struct {
 	law    func(theta []float64) (distributions.Law, error)
 	spec   func(theta []float64) string // of the law, where there is one
 	sqrtU  func(theta []float64) float64
+	rand   func(theta []float64, r *rand.Rand) float64 // p, of families with parameters that have no law
 }
 
 // A parameterRange is a parameter's name and closed range, searched on a

@@ -22,7 +22,7 @@ type Fit struct {
 	Parameters []Parameter
 	LogLik     float64 // of the counts, binomial coefficients included
 	AIC        float64 // NaN for the nonparametric one: atoms are no fixed number of parameters
-	Distance   float64 // Anderson-Darling's A^2 of the counts
+	Distance   float64 // what Result.Test looks at; NaN where nothing is tested
 	P          float64 // probability of a larger one, by parametric bootstrap; NaN without
 	PError     float64 // its standard error
 
@@ -36,7 +36,7 @@ type Fit struct {
 
 	Atoms []distributions.Node // of the nonparametric one
 	Gap   float64              // its gradient condition, in nats
-	Band  []BandPoint
+	Band  []BandPoint          // nil where outcomes chose the sizes, or may have
 }
 
 // A BandPoint is the distribution of counts at the most frequent number of
@@ -52,6 +52,11 @@ type Options struct {
 	Families   []string // see Families
 	Replicates int      // of the parametric bootstrap of each family; 0 for no bootstrap
 	Workers    int      // goroutines, >= 1; the result does not depend on it
+	// Design draws counts whose sizes outcomes chose; nil where they did not.
+	Design Design
+	// Beforehand says that sizes which differ were fixed before any outcome.
+	// Without it and a Design there is no bootstrap of such counts.
+	Beforehand bool
 	// Streams returns the generator of replicate k for one purpose.
 	Streams func(purpose string, k int) *rand.Rand
 	// Progress, unless nil, is told how many of the fits are done.
@@ -61,12 +66,13 @@ type Options struct {
 // A Result is every family's fit to the same counts.
 type Result struct {
 	Prompts, Rollouts int
-	SizesDiffer       bool         // prompts have unlike numbers of rollouts
+	Sizes             string       // how they came about: SizesBeforehand | SizesChosen | SizesUnknown
+	Test              string       // of goodness of fit, AndersonDarling | Shortfall; "" for none
 	Replicates        int          // of every bootstrap
 	Fits              []Fit        // in the order of Families
 	Comparisons       []Comparison // of the parametric ones
-	Folded            *Folded      // nil where no prompt is mixed
-	Observed          []Share      // zero-variance groups, by GroupSizes
+	Folded            *Folded      // nil where no prompt is mixed, or sizes are not fixed beforehand
+	Observed          []Share      // zero-variance groups, by GroupSizes; of no prompts where sizes are not fixed beforehand
 	PluginGain        float64
 	Hill              []HillPoint
 	Verdict           []string
@@ -74,7 +80,9 @@ type Result struct {
 
 // Folded are the families that say something of u, fitted to the folded
 // counts min(s, n-s) of the mixed prompts alone: where Theorem 2's assumption
-// is tested, since it speaks of u.
+// is tested, since it speaks of u. How likely a prompt of n rollouts is mixed
+// depends on the rule that chose n where one did, so that this likelihood, other
+// than that of the counts themselves, needs sizes fixed beforehand.
 type Folded struct {
 	Prompts     int
 	Rollouts    int // the most that a prompt has
@@ -102,11 +110,16 @@ func Run(ctx context.Context, c *Counts, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Prompts: c.prompts, Rollouts: c.rollouts, SizesDiffer: c.sizesDiffer(), Replicates: o.Replicates, PluginGain: PluginGain(c), Hill: Hill(c)}
+	r := &Result{Prompts: c.prompts, Rollouts: c.rollouts, Sizes: o.Sizes(c), Replicates: o.Replicates, PluginGain: PluginGain(c), Hill: Hill(c)}
+	r.Test = map[string]string{SizesBeforehand: AndersonDarling, SizesChosen: Shortfall}[r.Sizes]
 	for _, g := range groupSizes {
-		r.Observed = append(r.Observed, ObservedZeroVariance(c, g))
+		r.Observed = append(r.Observed, r.observed(c, g))
 	}
-	done, total := 0, len(chosen)+len(speakingOfU(chosen))
+	var folding []*family
+	if r.Sizes == SizesBeforehand {
+		folding = speakingOfU(chosen)
+	}
+	done, total := 0, len(chosen)+len(folding)
 	told := func() {
 		if done++; o.Progress != nil {
 			o.Progress(done, total)
@@ -126,8 +139,10 @@ func Run(ctx context.Context, c *Counts, o Options) (*Result, error) {
 		told()
 	}
 	r.Comparisons = compare(whole, c, estimates)
-	if r.Folded, err = o.folded(ctx, c, speakingOfU(chosen), told); err != nil {
-		return nil, err
+	if r.Sizes == SizesBeforehand {
+		if r.Folded, err = o.folded(ctx, c, folding, told); err != nil {
+			return nil, err
+		}
 	}
 	r.Verdict = r.verdict()
 	return r, nil
@@ -168,23 +183,37 @@ func (o Options) fit(ctx context.Context, c *Counts, e *estimate) (*Fit, error) 
 		f.Atoms, f.Gap = slices.Clone(e.mixing.Atoms), e.mixing.Gap
 	}
 	f.setLaw(e)
-	replicates, err := bootstrap(ctx, whole, e, c, o.Replicates, max(1, o.Workers), o.stream(f.Family))
+	replicates, err := o.bootstrap(ctx, whole, e, c, f.Family)
 	if err != nil {
 		return nil, err
 	}
-	law := newCountLaw(whole, e, c)
-	f.Distance = law.distance(c)
+	switch o.Sizes(c) {
+	case SizesBeforehand:
+		law := newCountLaw(whole, e, c)
+		f.Distance = law.distance(c)
+		f.setBand(law, c, replicates)
+	case SizesChosen:
+		if f.Distance, err = shortfall(e, c); err != nil {
+			return nil, err
+		}
+	default:
+		f.Distance = math.NaN()
+	}
 	f.P, f.PError = exceeded(f.Distance, replicates)
 	f.setFigures(e, replicates)
-	f.setBand(law, c, replicates)
 	if e.family != nil {
 		f.Parameters = newSearch(whole, e.family, c).parameters(e.optimum)
 	}
 	return f, nil
 }
 
-func (o Options) stream(purpose string) func(k int) *rand.Rand {
-	return func(k int) *rand.Rand { return o.Streams(purpose, k) }
+// observed returns the zero-variance groups of counts whose sizes outcomes had
+// no say in: prompts of at least g rollouts are a selection otherwise.
+func (r *Result) observed(c *Counts, g int) Share {
+	if r.Sizes != SizesBeforehand {
+		return Share{Mean: math.NaN(), SE: math.NaN()}
+	}
+	return ObservedZeroVariance(c, g)
 }
 
 func (f *Fit) setLaw(e *estimate) {
@@ -206,7 +235,7 @@ const sameDistance = 1e-5
 // exceeded returns the bootstrap p-value (1 + exceeding)/(1 + replicates) with
 // its standard error.
 func exceeded(distance float64, replicates []replicate) (p, se float64) {
-	if len(replicates) == 0 {
+	if len(replicates) == 0 || math.IsNaN(distance) {
 		return math.NaN(), math.NaN()
 	}
 	more := 1.0
@@ -283,7 +312,7 @@ func (o Options) folded(ctx context.Context, c *Counts, chosen []*family, told f
 		if err != nil {
 			return nil, err
 		}
-		replicates, err := bootstrap(ctx, foldedMixed, e, seen, o.Replicates, max(1, o.Workers), o.stream("folded "+f.name))
+		replicates, err := o.bootstrap(ctx, foldedMixed, e, seen, "folded "+f.name)
 		if err != nil {
 			return nil, err
 		}

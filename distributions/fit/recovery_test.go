@@ -118,9 +118,9 @@ func TestPValue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := bootstrap(t.Context(), whole, e, c, replicates, 1, func(k int) *rand.Rand {
+		again, err := Options{Replicates: replicates, Streams: func(_ string, k int) *rand.Rand {
 			return rand.New(rand.NewPCG(uint64(i), uint64(k)))
-		})
+		}}.bootstrap(t.Context(), whole, e, c, "")
 		if err != nil {
 			t.Fatal(err)
 		}

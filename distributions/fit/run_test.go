@@ -13,7 +13,7 @@ import (
 )
 
 func options(families ...string) Options {
-	return Options{Families: families, Replicates: 40, Workers: 1, Streams: func(purpose string, k int) *rand.Rand {
+	return Options{Families: families, Replicates: 40, Workers: 1, Beforehand: true, Streams: func(purpose string, k int) *rand.Rand {
 		return rand.New(rand.NewPCG(uint64(len(purpose)), uint64(k)))
 	}}
 }

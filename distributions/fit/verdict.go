@@ -21,6 +21,10 @@ func (r *Result) verdict() []string {
 	}
 	add(r.apart())
 	add(r.rejected())
+	if r.Sizes != SizesBeforehand {
+		add("nothing is said of folded counts, nor by them of Theorem 2: how likely a prompt of n rollouts is mixed depends on what chose n")
+		return say
+	}
 	if r.Folded == nil {
 		add("no prompt is mixed: the counts say nothing of u but that it is near 0")
 		return say
@@ -89,19 +93,26 @@ func testWords(all []Comparison) string {
 
 // rejected says which families the counts reject.
 func (r *Result) rejected() string {
+	if r.Sizes == SizesUnknown {
+		return "goodness of fit cannot be tested: numbers of rollouts differ, and how they came about is not said"
+	}
 	if few := tooFew(r.Replicates); few != "" {
 		return "goodness of fit is not judged: " + few
 	}
 	var bad, good []string
 	for _, f := range r.Fits {
 		switch text := fmt.Sprintf("%s (p = %.2g)", f.Family, f.P); {
+		case math.IsNaN(f.P): // the best law of all, by which the others are judged
 		case f.P <= Level:
 			bad = append(bad, text)
 		default:
 			good = append(good, text)
 		}
 	}
-	test := fmt.Sprintf(" (Anderson-Darling, parametric bootstrap, each at %v %%%s)", 100*Level, r.presumes())
+	if len(bad)+len(good) == 0 {
+		return ""
+	}
+	test := fmt.Sprintf(" (%s, parametric bootstrap, each at %v %%)", r.testName(), 100*Level)
 	switch {
 	case len(bad) == 0:
 		return "the counts of all prompts reject no family: " + list(good) + test
@@ -111,18 +122,13 @@ func (r *Result) rejected() string {
 	return "the counts of all prompts reject " + list(bad) + " and not " + list(good) + test
 }
 
-// presumes says what goodness of fit takes for granted and a table cannot show:
-// where outcomes chose how many rollouts a prompt got, as adaptive strategies do,
-// it rejects laws that are right. "" where all prompts have as many.
-func (r *Result) presumes() string {
-	if !r.SizesDiffer {
-		return ""
+// testName names the test of goodness of fit.
+func (r *Result) testName() string {
+	if r.Test == Shortfall {
+		return "log-likelihood short of the best law of all, sizes drawn again by the rule that chose them"
 	}
-	return "; it takes the numbers of rollouts, which differ, for fixed beforehand: where outcomes chose them, it rejects laws that are right"
+	return "Anderson-Darling"
 }
-
-// sizesDiffer reports whether prompts have unlike numbers of rollouts.
-func (c *Counts) sizesDiffer() bool { return c.cells[0].N != c.cells[len(c.cells)-1].N }
 
 // apart says which families the folded counts tell from each other.
 func (f *Folded) apart() string {

@@ -9,7 +9,7 @@ import (
 // say and must not.
 func TestVerdictByHand(t *testing.T) {
 	result := func(fits []Fit, folded *Folded, comparisons ...Comparison) *Result {
-		return &Result{Replicates: 99, Fits: fits, Folded: folded, Comparisons: comparisons}
+		return &Result{Replicates: 99, Sizes: SizesBeforehand, Test: AndersonDarling, Fits: fits, Folded: folded, Comparisons: comparisons}
 	}
 	shape := func(estimate, low, high float64, atEnd bool, p float64) *Folded {
 		return &Folded{Prompts: 9, Rollouts: 40, Fits: []FoldedFit{{

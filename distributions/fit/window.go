@@ -7,9 +7,9 @@ import (
 	"vigorlab/distributions/table"
 )
 
-// moment returns when a row was recorded: its step, or its visit in a table
+// Moment returns when a row was recorded: its step, or its visit in a table
 // without steps.
-func moment(t *table.Table) func(table.Row) int {
+func Moment(t *table.Table) func(table.Row) int {
 	if slices.ContainsFunc(t.Rows, func(r table.Row) bool { return r.Step != 0 }) {
 		return func(r table.Row) int { return r.Step }
 	}
@@ -19,7 +19,7 @@ func moment(t *table.Table) func(table.Row) int {
 // Steps returns the first and last step of a table, or its visits where it has
 // no steps; both are 0 where it has neither.
 func Steps(t *table.Table) (first, last int) {
-	at := moment(t)
+	at := Moment(t)
 	first, last = at(t.Rows[0]), at(t.Rows[0])
 	for _, r := range t.Rows {
 		first, last = min(first, at(r)), max(last, at(r))
@@ -27,17 +27,35 @@ func Steps(t *table.Table) (first, last int) {
 	return first, last
 }
 
+// Within returns the table of the rows from step first to step last.
+func Within(t *table.Table, first, last int) (*table.Table, error) {
+	at := Moment(t)
+	within := *t
+	within.Rows = slices.DeleteFunc(slices.Clone(t.Rows), func(r table.Row) bool { return !(at(r) >= first && at(r) <= last) })
+	if len(within.Rows) == 0 {
+		low, high := Steps(t)
+		return nil, fmt.Errorf("%s: no row has a step in [%d, %d], want one of its steps in [%d, %d]", t.Name, first, last, low, high)
+	}
+	return &within, nil
+}
+
 // Window returns the table of the rows from step first to step last, those of
-// one prompt pooled into one: prompts are taken not to change in between.
-// Prompts are in order of their first row, and carry no step.
+// one prompt pooled into one.
 func Window(t *table.Table, first, last int) (*table.Table, error) {
-	at := moment(t)
+	within, err := Within(t, first, last)
+	if err != nil {
+		return nil, err
+	}
+	return Pool(within), nil
+}
+
+// Pool returns the table with the rows of every prompt made one: prompts are
+// taken not to change in between. Prompts are in order of their first row, and
+// carry no step.
+func Pool(t *table.Table) *table.Table {
 	pooled := &table.Table{Name: t.Name, HasTokens: t.HasTokens}
 	place := map[string]int{}
 	for _, r := range t.Rows {
-		if !(at(r) >= first && at(r) <= last) {
-			continue
-		}
 		i, known := place[r.PromptID]
 		if !known {
 			i = len(pooled.Rows)
@@ -53,9 +71,5 @@ func Window(t *table.Table, first, last int) (*table.Table, error) {
 		}
 		p.N, p.S = p.N+r.N, p.S+r.S
 	}
-	if len(pooled.Rows) == 0 {
-		low, high := Steps(t)
-		return nil, fmt.Errorf("%s: no row has a step in [%d, %d], want one of its steps in [%d, %d]", t.Name, first, last, low, high)
-	}
-	return pooled, nil
+	return pooled
 }

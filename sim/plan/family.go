@@ -12,17 +12,18 @@ import (
 // A FamilyCheck is what the pilot says of the Beta law that a plan stands on. The
 // bootstrap of the gain knows nothing of it: it takes the family for true.
 type FamilyCheck struct {
-	P, PError float64 // goodness of fit as in fit.Fit; NaN where it was not asked for
+	P, PError float64 // goodness of fit as in fit.Fit; NaN where it was not asked for, or cannot be told
+	Test      string  // of P, as in fit.Result; "" for none
 	// SpikedP tells Beta from Beta with spikes, the likelihood ratio's p-value of
 	// fit.Comparison; NaN where it was not asked for.
 	SpikedP float64
-	// SizesDiffer says that prompts have unlike numbers of rollouts. P takes them for
-	// fixed beforehand: where outcomes chose them, it is too small.
-	SizesDiffer bool
+	// Untold says that goodness of fit cannot be told: prompts have unlike numbers of
+	// rollouts, and nobody says how they came about.
+	Untold bool
 }
 
 // Asked reports whether the pilot was asked.
-func (f FamilyCheck) Asked() bool { return f.P > 0 }
+func (f FamilyCheck) Asked() bool { return f.P > 0 || f.Untold }
 
 // rejected reports whether the counts reject Beta.
 func (f FamilyCheck) rejected() bool { return f.P <= fit.Level }
@@ -39,14 +40,15 @@ func (r *Result) checkFamily(ctx context.Context, o Options) error {
 	}
 	key := o.streams("family")
 	of := fit.Options{
-		Families: []string{fit.Beta}, Replicates: o.Worlds, Workers: o.Workers,
+		Families: []string{fit.Beta}, Replicates: o.Worlds, Workers: o.Workers, Design: r.design, Beforehand: r.beforehand,
 		Streams: func(purpose string, k int) *rand.Rand { return stream.Rand(key.Named(purpose).With(uint64(k))) },
 	}
 	beta, err := fit.Run(ctx, r.Pilot, of)
 	if err != nil {
 		return err
 	}
-	r.Family.P, r.Family.PError, r.Family.SizesDiffer = beta.Fits[0].P, beta.Fits[0].PError, beta.SizesDiffer
+	r.Family.P, r.Family.PError, r.Family.Test = beta.Fits[0].P, beta.Fits[0].PError, beta.Test
+	r.Family.Untold = beta.Sizes == fit.SizesUnknown
 	of.Families, of.Replicates = []string{fit.Beta, fit.SpikedBeta}, 0
 	both, err := fit.Run(ctx, r.Pilot, of)
 	if err != nil {
@@ -56,6 +58,9 @@ func (r *Result) checkFamily(ctx context.Context, o Options) error {
 	return nil
 }
 
+// testNames are the names of the tests of goodness of fit.
+var testNames = map[string]string{fit.AndersonDarling: "Anderson-Darling", fit.Shortfall: "log-likelihood short of the best law of all"}
+
 // sayFamily says what speaks against the law that the plan stands on.
 func (r *Result) sayFamily(o Options, add func(string, ...any)) {
 	if r.Pilot == nil || o.Smooth != fit.SmoothBeta {
@@ -63,11 +68,12 @@ func (r *Result) sayFamily(o Options, add func(string, ...any)) {
 	}
 	const instead = "the interval takes the Beta law for true; --smooth npmle plans without it"
 	switch f := r.Family; {
-	case f.rejected() && f.SizesDiffer:
-		add("the pilot's counts do not look like the Beta law that this plan stands on (Anderson-Darling, p = %.2g): that rejects the law only where outcomes did not choose how many rollouts a prompt got, as an adaptive strategy does; %s", f.P, instead)
 	case f.rejected():
-		add("the pilot rejects the Beta law that this plan stands on (Anderson-Darling, p = %.2g): %s", f.P, instead)
+		add("the pilot rejects the Beta law that this plan stands on (%s, p = %.2g): %s", testNames[f.Test], f.P, instead)
 	case f.spiked():
 		add("the pilot tells the Beta law that this plan stands on from Beta with spikes of dead and solved prompts (likelihood ratio, p = %.2g): %s", f.SpikedP, instead)
+	}
+	if r.Family.Untold {
+		add("whether the pilot fits the Beta law cannot be tested: numbers of rollouts differ, and how they came about is not said")
 	}
 }

@@ -146,7 +146,7 @@ func (r *Result) judge(ctx context.Context, o Options) error {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d bootstrap samples of the pilot have no gain and are left out", lost, o.Worlds))
 		}
 	}
-	if r.Pilot != nil {
+	if r.Pilot != nil && r.beforehand {
 		r.Band = bandOf(r.Pilot, r.Law, misses)
 	}
 	if !(r.Best.Gain > 0) || r.Pilot != nil && r.varied() == 0 {

@@ -17,6 +17,7 @@ import (
 	"vigorlab/distributions/fit"
 	"vigorlab/distributions/table"
 	"vigorlab/sim"
+	"vigorlab/sim/pilot"
 	"vigorlab/sim/schedule"
 	"vigorlab/sim/stream"
 	"vigorlab/theory"
@@ -103,6 +104,10 @@ type Subject struct {
 	Law     distributions.Law        // nil for a table
 	Lengths *distributions.LengthLaw // nil where lengths are unknown, or a table has them
 	Table   *table.Table             // nil for a law; the last rows of a prompt are pooled for the fit
+	Origin  *pilot.Origin            // who chose the sizes of the table's rows; nil where nobody says
+	// Beforehand says that the sizes of the table's rows were fixed before any
+	// outcome, though they differ.
+	Beforehand bool
 }
 
 // A Result is a plan with everything that speaks for it and against it.
@@ -110,7 +115,7 @@ type Result struct {
 	Law       distributions.Law // known or fitted
 	Pilot     *fit.Counts       // nil where the law is known
 	Family    FamilyCheck       // of the Beta law behind Pilot
-	Band      *Band             // Law beside Pilot; nil where that is nil or has more than 64 rollouts a prompt
+	Band      *Band             // Law beside Pilot; nil where that is nil, has more than 64 rollouts a prompt, or sizes that are not fixed beforehand
 	Evaluated int               // schedules that the search looked at
 
 	Best        Row // of the strategies that train on the whole batch
@@ -132,6 +137,9 @@ type Result struct {
 	Unscored   string      // why there is none though prompts have several rows, "" otherwise
 	Sizes      []PilotSize // nil without a bootstrap
 	Warnings   []string
+
+	design     fit.Design // of Pilot
+	beforehand bool       // its sizes
 }
 
 // OtherLaw is what Best gains by the mean field of the other law that fits the
@@ -153,6 +161,14 @@ func (i Interval) String() string {
 	}
 	d := decimals(i.High - i.Low)
 	return fmt.Sprintf("%.*f [%.*f, %.*f]", d, i.Estimate, d, i.Low, d, i.High)
+}
+
+// Like prints a figure to the digits of the interval's estimate.
+func (i Interval) Like(x float64) string {
+	if !(i.High > i.Low) {
+		return fmt.Sprintf("%.4g", x)
+	}
+	return fmt.Sprintf("%.*f", decimals(i.High-i.Low), x)
 }
 
 // withoutEnds returns the estimate alone.
@@ -221,15 +237,29 @@ func (r *Result) fit(s Subject, o Options) error {
 	if s.Table == nil {
 		return nil
 	}
-	pilot, pooled, err := Pilot(s.Table, o.Visits)
+	counts, pooled, err := Pilot(s.Table, o.Visits)
 	if err != nil {
+		return err
+	}
+	if err := r.sizes(s, o); err != nil {
 		return err
 	}
 	if pooled {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the last %d rows of every prompt are pooled as if it had not changed in between", o.Visits))
 	}
-	r.Pilot = pilot
+	r.Pilot = counts
 	return r.smooth(o)
+}
+
+// sizes learns how the sizes of the pilot came about.
+func (r *Result) sizes(s Subject, o Options) (err error) {
+	r.beforehand = s.Beforehand || pilot.Beforehand(s.Table)
+	if s.Origin == nil {
+		return nil
+	}
+	r.design, err = pilot.Design(pilot.Rows{Table: s.Table, Pooled: true, Last: o.Visits}, *s.Origin)
+	r.beforehand = r.design == nil
+	return err
 }
 
 // Pilot returns the counts of a table, the last rows of every prompt pooled,

@@ -180,7 +180,7 @@ func TestFixedGroupsOnOtherPrompts(t *testing.T) {
 // TestWorkersAgree: the same seed gives the same plan for any number of
 // workers, and another seed another one.
 func TestWorkersAgree(t *testing.T) {
-	subject := Subject{Table: pilot(200, 8)}
+	subject := Subject{Table: pilotTable(200, 8)}
 	var results []*Result
 	for _, workers := range []int{1, 3} {
 		o := quick()
@@ -200,9 +200,9 @@ func TestWorkersAgree(t *testing.T) {
 	}
 }
 
-// pilot returns a table in which s of n succeed about as often as under a law
+// pilotTable returns a table in which s of n succeed about as often as under a law
 // that is all but uniform.
-func pilot(prompts, n int) *table.Table {
+func pilotTable(prompts, n int) *table.Table {
 	t := &table.Table{Name: "pilot"}
 	for i := range prompts {
 		t.Rows = append(t.Rows, table.Row{PromptID: string(rune('a'+i%26)) + strings.Repeat("x", i/26), N: n, S: i * i % (n + 1)})
@@ -236,9 +236,9 @@ func TestVerdicts(t *testing.T) {
 		"four prompts":     {Subject{Table: few}, fewer, false, "too small"},
 		"two alike":        {Subject{Table: &table.Table{Name: "two", Rows: []table.Row{{PromptID: "a", N: 8, S: 4}, {PromptID: "b", N: 8, S: 4}}}}, quick(), false, "too small"},
 		"dead pilot":       {Subject{Table: solved}, quick(), false, "no prompt of the pilot has both outcomes"},
-		"no worlds":        {Subject{Table: pilot(200, 8)}, unsure, true, "how sure that is takes bootstrap samples"},
+		"no worlds":        {Subject{Table: pilotTable(200, 8)}, unsure, true, "how sure that is takes bootstrap samples"},
 		"Beta(.1,.3)":      {Subject{Law: must(distributions.NewBeta(0.1, 0.3))}, quick(), true, "worth it"},
-		"a pilot of a 200": {Subject{Table: pilot(200, 8)}, quick(), true, "worth it"},
+		"a pilot of a 200": {Subject{Table: pilotTable(200, 8)}, quick(), true, "worth it"},
 	} {
 		r, err := Run(context.Background(), c.subject, c.o)
 		if err != nil {
@@ -286,7 +286,7 @@ func TestPilotPools(t *testing.T) {
 // one law from another.
 func TestOtherLaw(t *testing.T) {
 	o := quick()
-	r := must(Run(t.Context(), Subject{Table: pilot(400, 4)}, o))
+	r := must(Run(t.Context(), Subject{Table: pilotTable(400, 4)}, o))
 	law := must(fit.Smooth(r.Pilot, fit.SmoothNPMLE))
 	want := must(newField(law, nil, searchNodes, false).row(r.Best.candidate, o)).Gain
 	if r.Other.Smooth != fit.SmoothNPMLE || r.Other.Gain != want {
@@ -297,7 +297,7 @@ func TestOtherLaw(t *testing.T) {
 		t.Errorf("%v outside %+v is %t, said is %t", want, r.Gain, outside, said)
 	}
 	o.Smooth = fit.SmoothNPMLE
-	if r := must(Run(t.Context(), Subject{Table: pilot(400, 4)}, o)); r.Other.Smooth != fit.SmoothBeta {
+	if r := must(Run(t.Context(), Subject{Table: pilotTable(400, 4)}, o)); r.Other.Smooth != fit.SmoothBeta {
 		t.Errorf("the other law of npmle is %s", r.Other.Smooth)
 	}
 	if r := must(Run(t.Context(), Subject{Law: distributions.NewUniform()}, o)); r.Other.Smooth != "" || !math.IsNaN(r.Other.Gain) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -325,6 +326,64 @@ func TestTableBatches(t *testing.T) {
 	}
 	if _, err := NewTable(tab, "some", 0); err == nil {
 		t.Error("draw = some is accepted")
+	}
+}
+
+// TestResamplePrompts: a sample of a table with several rows a prompt has whole
+// prompts, as many rows as the table, and of one row a prompt the same prompts as
+// a table that counts every row as one.
+func TestResamplePrompts(t *testing.T) {
+	const prompts, visits = 8, 5
+	tab := &table.Table{Name: "visits.csv"}
+	for visit := range visits {
+		for x := range prompts {
+			tab.Rows = append(tab.Rows, table.Row{PromptID: strconv.Itoa(x), Visit: visit, N: prompts * visits, S: len(tab.Rows)})
+		}
+	}
+	src, err := NewTable(tab, DrawReplacement, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if src.Prompts() != prompts {
+		t.Errorf("%d prompts, want %d", src.Prompts(), prompts)
+	}
+	repeated := false
+	for k := range uint64(20) {
+		src.Resample(stream.New(k))
+		if size, err := src.Reset(stream.New(100)); err != nil || size != prompts*visits {
+			t.Fatalf("%d rows, %v, want %d", size, err, prompts*visits)
+		}
+		times := map[int]int{} // how often a row stands in the sample
+		for _, p := range src.Truth() {
+			times[int(math.Round(p*prompts*visits))]++
+		}
+		for row, n := range times {
+			repeated = repeated || n > 1
+			if n != times[row%prompts] {
+				t.Errorf("sample %d: row %d stands in it %d times, the first row of its prompt %d times", k, row, n, times[row%prompts])
+			}
+		}
+	}
+	if !repeated {
+		t.Error("no sample repeats a prompt")
+	}
+	src.Resample(0)
+	if _, err := src.Reset(0); err != nil || !slices.IsSorted(src.Truth()) || len(slices.Compact(slices.Clone(src.Truth()))) != prompts*visits {
+		t.Errorf("the table itself: %v, %v", src.Truth(), err)
+	}
+	tab.Rows = append(tab.Rows, table.Row{PromptID: "long", N: 1})
+	for visit := range 30 {
+		tab.Rows = append(tab.Rows, table.Row{PromptID: "long", Visit: visit + 1, N: 1})
+	}
+	uneven, err := NewTable(tab, DrawReplacement, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range uint64(20) {
+		uneven.Resample(stream.New(k))
+		if size, err := uneven.Reset(0); err != nil || size != len(tab.Rows) || len(uneven.Truth()) != size {
+			t.Fatalf("uneven prompts: %d rows, %v", size, err)
+		}
 	}
 }
 

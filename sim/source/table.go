@@ -25,9 +25,10 @@ func Draws() []string { return []string{DrawReplacement, DrawWithout, DrawPoster
 
 // Table answers with the recorded outcomes of a table.
 type Table struct {
-	table  *table.Table
-	draw   string
-	sample []int // the rows that stand for the table: itself, or a bootstrap sample
+	table   *table.Table
+	draw    string
+	prompts [][]int // the rows of every prompt
+	sample  []int   // the rows that stand for the table: itself, or a bootstrap sample
 
 	rows   []int // of these, the first batch make the batch
 	batch  int
@@ -58,7 +59,7 @@ func NewTable(t *table.Table, draw string, batch int) (*Table, error) {
 		batch = len(t.Rows)
 	}
 	s := &Table{
-		table: t, draw: draw, batch: batch, gen: stream.NewGenerator(0),
+		table: t, draw: draw, batch: batch, prompts: rowsByPrompt(t), gen: stream.NewGenerator(0),
 		sample: make([]int, len(t.Rows)), rows: make([]int, len(t.Rows)), p: make([]float64, batch),
 	}
 	s.Resample(0)
@@ -68,22 +69,47 @@ func NewTable(t *table.Table, draw string, batch int) (*Table, error) {
 	return s, nil
 }
 
-// Resample makes every later batch come from a bootstrap sample of the
-// prompts, named by key: as many prompts as the table has, drawn with
-// replacement and kept in the table's order. The key 0 stands for the table
-// itself.
-func (s *Table) Resample(key stream.Key) {
-	for i := range s.sample {
-		s.sample[i] = i
-		if key != 0 {
-			s.sample[i] = scale(key.Bits(uint64(i)), len(s.sample))
+// rowsByPrompt returns the rows of every prompt, prompts in order of their first
+// row.
+func rowsByPrompt(t *table.Table) [][]int {
+	place := map[string]int{}
+	var all [][]int
+	for i, r := range t.Rows {
+		x, known := place[r.PromptID]
+		if !known {
+			x = len(all)
+			place[r.PromptID] = x
+			all = append(all, nil)
 		}
+		all[x] = append(all[x], i)
+	}
+	return all
+}
+
+// Resample makes every later batch come from a bootstrap sample of the
+// prompts, named by key: prompts are drawn with replacement, each with all its
+// rows, until there are as many rows as the table has; of the last prompt those
+// that do not fit are left out. Rows are kept in the table's order. The key 0
+// stands for the table itself.
+//
+// Rows of one prompt are alike: drawn apart, as if they were prompts of their
+// own, they would make intervals too narrow.
+func (s *Table) Resample(key stream.Key) {
+	rows := len(s.sample)
+	s.sample = s.sample[:0]
+	for i := 0; len(s.sample) < rows; i++ {
+		x := i
+		if key != 0 {
+			x = scale(key.Bits(uint64(i)), len(s.prompts))
+		}
+		s.sample = append(s.sample, s.prompts[x][:min(len(s.prompts[x]), rows-len(s.sample))]...)
 	}
 	slices.Sort(s.sample)
 }
 
-// Prompts returns the number of prompts in the table.
-func (s *Table) Prompts() int { return len(s.rows) }
+// Prompts returns the number of prompts in the table, which may have several
+// rows each.
+func (s *Table) Prompts() int { return len(s.prompts) }
 
 // Reset implements rollout.Source. A batch of the whole table, or of a whole
 // bootstrap sample, keeps the table's order.

@@ -59,7 +59,8 @@ var arrows = []struct{ pkg, may string }{
 	{"sim/verify/gradient", "sim/advantage sim/stream theory"},
 	{"sim/verify", "distributions/... theory sim sim/advantage sim/rollout sim/schedule sim/source sim/strategy sim/stream sim/train/... sim/verify/..."},
 
-	{"sim/plan", "distributions distributions/fit distributions/table theory sim sim/rollout sim/schedule sim/source sim/strategy sim/stream"},
+	{"sim/pilot", "distributions/fit distributions/table sim sim/rollout sim/source sim/strategy sim/stream"},
+	{"sim/plan", "distributions distributions/fit distributions/table theory sim sim/pilot sim/rollout sim/schedule sim/source sim/strategy sim/stream"},
 
 	{"plots", ""}, // finished numbers alone
 
