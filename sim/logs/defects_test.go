@@ -518,9 +518,13 @@ func TestConstant(t *testing.T) {
 // TestSplit: by hand, groups (0, 1), (1, 1) and (1) of which the last is too
 // small: mean 3/4, within (1/4+1/4)/4, between 2((1/2-3/4)^2+(1-3/4)^2)/4.
 func TestSplit(t *testing.T) {
-	e := newEvidence(Options{})
-	e.groups = []*group{{reward: []float64{0, 1}}, {reward: []float64{1, 1}}, {reward: []float64{1}}}
-	if within, between, n := e.split(); within != 0.125 || between != 0.0625 || n != 4 {
+	c := newCensus(1)
+	groups := []*group{{reward: []float64{0, 1}}, {reward: []float64{1, 1}}, {reward: []float64{1}}}
+	c.add(groups, &support{})
+	for _, g := range groups {
+		c.spread(g)
+	}
+	if within, between, n := c.split(); within != 0.125 || between != 0.0625 || n != 4 {
 		t.Errorf("within %v, between %v over %d, want 0.125, 0.0625 over 4", within, between, n)
 	}
 }
@@ -579,12 +583,10 @@ func TestSurvivorsFalseAlarm(t *testing.T) {
 	}
 	for _, n := range []int{2, 4, 8, 16, 64} {
 		e := newEvidence(Options{})
-		g := &group{reward: append([]float64{1}, make([]float64, n-1)...)}
 		for filtered := false; !filtered; _, filtered = e.filteredOut() {
-			e.groups = append(e.groups, g)
-			e.sizes[n]++
+			e.census.sizes[n]++
 		}
-		k, size := float64(len(e.groups)), float64(n)
+		k, size := float64(e.census.sizes[n]), float64(n)
 		if p := math.Pow(1-2/(size+1), k); !(p < rareEnough && p/(1-2/(size+1)) >= rareEnough) {
 			t.Errorf("%v groups of %d: probability %v, want just below %v", k, n, p, rareEnough)
 		}

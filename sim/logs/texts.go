@@ -119,8 +119,8 @@ func (t *Texts) number(im *importer, having map[*group]*texted) {
 	for i := range t.visits {
 		t.visits[i] = -1
 	}
-	visits := make([]int, len(im.tally.names))
-	for _, g := range im.groups { // those that count, by step
+	visits := make([]int, len(im.names.ends))
+	for _, g := range im.tally.kept() {
 		if visits[g.prompt] == 0 {
 			t.Prompts++
 		}
@@ -205,7 +205,7 @@ func (t *Texts) rollout(im *importer, r record, g *group) (Rollout, bool, error)
 		return Rollout{}, false, nil
 	}
 	return Rollout{
-		PromptID: im.tally.names[g.prompt], Step: int(g.step), Visit: t.visits[k], Group: k, Index: index,
+		PromptID: string(im.names.at(g.prompt)), Step: int(g.step), Visit: t.visits[k], Group: k, Index: index,
 		File: im.file.path, Line: im.place,
 		Prompt: said(r.get(im.format.text), ""), Completion: said(completion, "assistant"), Answer: said(t.answer(im.format, r), ""),
 		Truncated: im.sample.cut == 1, Reward: reward, Success: t.Rule != Rule{} && t.Rule.Success(reward),
