@@ -102,7 +102,7 @@ var defects = []defect{
 		ID: "no-such-column", Report: "own", Action: Refuse,
 		Wording: "no record has the column %s of --reward; there are %s",
 		found: func(e *evidence) []any {
-			return when(e.o.Reward != "" && !e.chosenSeen && e.rows > 0 && e.census.groups == 0, e.o.Reward, strings.Join(slices.Sorted(maps.Keys(e.columns)), ", "))
+			return when(e.o.Reward != "" && !e.chosenSeen && e.recorded > 0 && e.census.groups == 0, e.o.Reward, strings.Join(slices.Sorted(maps.Keys(e.columns)), ", "))
 		},
 	},
 	{
@@ -233,7 +233,7 @@ var defects = []defect{
 		ID: "nothing-left", Report: "own", Action: Refuse,
 		Wording: "no rollout with a reward is left of %d",
 		found: func(e *evidence) []any {
-			nameless := e.o.Reward != "" && !e.chosenSeen && e.rows > 0
+			nameless := e.o.Reward != "" && !e.chosenSeen && e.recorded > 0
 			return when(e.census.groups == 0 && !e.rewardless() && !nameless && !e.joined && e.unreadable == 0 && e.bad == 0 && e.unnamed == 0, e.rows)
 		},
 	},
@@ -257,6 +257,13 @@ var defects = []defect{
 		Wording: "the last record of %d files is torn and left out: %s",
 		found: func(e *evidence) []any {
 			return when(len(e.tornTails) > 0, len(e.tornTails), short(e.tornTails))
+		},
+	},
+	{
+		ID: "no-end-of-line", Report: "16, verifiers pull 1564", Action: Warn,
+		Wording: "the last line of %d CSV files has no end of line and counts as it is: if it was being written, its last field may have lost digits: %s",
+		found: func(e *evidence) []any {
+			return when(len(e.unended) > 0, len(e.unended), short(e.unended))
 		},
 	},
 	{

@@ -144,6 +144,10 @@ var defectCases = map[string]struct {
 	"survivors":    {rows(mixedGroups(7)), "SURVIVOR BIAS: none of 7 full groups", rows(mixedGroups(6))},
 	"filtered-log": {nemoRows("ab 1 1", "ac 0 0"), "SURVIVOR BIAS: the run filtered groups", nemoRows("ab 1", "ac 0")},
 	"torn-tail":    {file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"rew"), "the last record of 1 files is torn", file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"reward\": 1}")},
+	"no-end-of-line": {
+		smallLog{map[string]string{"t.csv": "prompt,reward\na,0\na,1\na,1"}, Options{}}, "the last line of 1 CSV files has no end of line",
+		smallLog{map[string]string{"t.csv": "prompt,reward\na,0\na,1\na,\"1\""}, Options{}},
+	},
 	"missing-rewards": {
 		rows("a 1 a null a NaN a Infinity a 0"), "3 of 5 rollouts have no reward and are left out, not counted as failures (no reward: 3)", rows("a 1 a 0"),
 	},
@@ -329,6 +333,14 @@ func TestTornCSV(t *testing.T) {
 	findings, tab, err := csv("prompt,reward,step\na,1,1\na,0").run(t)
 	if err != nil || find(findings, "torn-tail") == nil || len(tab.Rows) != 1 || tab.Rows[0].Outcomes != "1" {
 		t.Errorf("torn: %+v, %+v, %v", findings, tab, err)
+	}
+	findings, tab, err = csv("reward,prompt\n1,a\n0,a\n1,\"a wo").run(t)
+	if err != nil || find(findings, "torn-tail") == nil || len(tab.Rows) != 1 || tab.Rows[0].Outcomes != "10" {
+		t.Errorf("torn within quotes: %+v, %+v, %v", findings, tab, err)
+	}
+	findings, tab, err = csv("prompt,reward\na,10\na,0\na,1").run(t)
+	if err != nil || find(findings, "no-end-of-line") == nil || find(findings, "torn-tail") != nil || tab.Rows[0].N != 3 {
+		t.Errorf("no end of line: %+v, %+v, %v", findings, tab, err)
 	}
 	findings, tab, err = csv("prompt,reward\na,True\na,False\na,TRUE\na,\n").run(t)
 	if err != nil || tab.Rows[0].Outcomes != "101" || find(findings, "numbers-as-text") != nil || find(findings, "missing-rewards") == nil {

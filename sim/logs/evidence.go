@@ -21,6 +21,7 @@ type evidence struct {
 
 	// Records that cannot be read.
 	tornTails  []string
+	unended    []string // files whose last line has no end
 	bad        int
 	badLine    int
 	badExample string

@@ -130,6 +130,10 @@ func (im *importer) record(r record, place int) error {
 // torn takes a record that cannot be read: the last one of a file was not
 // written to its end, one before is damage.
 func (im *importer) torn(place int, last bool, err error) error {
+	if errors.Is(err, errUnended) { // a record all the same
+		im.unended = append(im.unended, im.file.path)
+		return nil
+	}
 	if last && (errors.Is(err, errTorn) || ended(err)) {
 		im.tornTails = append(im.tornTails, im.file.path)
 		return nil
