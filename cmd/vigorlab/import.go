@@ -41,7 +41,11 @@ JSON lines, JSON, CSV, Parquet, .gz, .zst, and slime's .pt, of which no code run
 
 Rewards of two values are failures and successes. Others stay graded until
 --success says what succeeds, as in --success "reward > 0". What a wrong guess
-would bias is refused, with what to type to decide it.`,
+would bias is refused, with what to type to decide it.
+
+Memory grows with the prompts, some 60 bytes each and those of the name, and with
+the rollouts of the largest step, some 30 bytes each; a log without steps is one
+step. The rest, some 25 bytes a rollout, lies beside --out until that is written.`,
 		Example: `  # a folder of logs, whatever the trainer
   vigorlab import rollouts --out pilot.csv
 
