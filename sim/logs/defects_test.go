@@ -145,7 +145,8 @@ var defectCases = map[string]struct {
 	"filtered-log": {nemoRows("ab 1 1", "ac 0 0"), "SURVIVOR BIAS: the run filtered groups", nemoRows("ab 1", "ac 0")},
 	"torn-tail":    {file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"rew"), "the last record of 1 files is torn", file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"reward\": 1}")},
 	"no-end-of-line": {
-		smallLog{map[string]string{"t.csv": "prompt,reward\na,0\na,1\na,1"}, Options{}}, "the last line of 1 CSV files has no end of line",
+		smallLog{map[string]string{"t.csv": "prompt,reward\na,0\na,1\na,1"}, Options{}},
+		"the last line of 1 CSV files has no end of line",
 		smallLog{map[string]string{"t.csv": "prompt,reward\na,0\na,1\na,\"1\""}, Options{}},
 	},
 	"missing-rewards": {
