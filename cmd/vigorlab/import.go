@@ -41,7 +41,11 @@ JSON lines, JSON, CSV, Parquet, .gz, .zst, and slime's .pt, of which no code run
 
 Rewards of two values are failures and successes. Others stay graded until
 --success says what succeeds, as in --success "reward > 0". What a wrong guess
-would bias is refused, with what to type to decide it.`,
+would bias is refused, with what to type to decide it.
+
+Memory grows with the prompts, some 60 bytes each and those of the name, and with
+the rollouts of the largest step, some 30 bytes each; a log without steps is one
+step. The rest, some 25 bytes a rollout, lies beside --out until that is written.`,
 		Example: `  # a folder of logs, whatever the trainer
   vigorlab import rollouts --out pilot.csv
 
@@ -98,16 +102,17 @@ func (f *importFlags) run(ctx context.Context, a *app, paths []string) error {
 	bar := progress.New(a.stderr, f.quiet)
 	defer bar.Close()
 	options.Progress = func(done, total int64) { bar.Show("bytes read", int(done), int(total)) }
-	t, report, err := logs.Import(ctx, options)
+	log, err := logs.Read(ctx, options)
 	bar.Close()
 	if err != nil {
 		return f.refusal(ctx, "import", paths, err)
 	}
-	if err := rundir.WriteFile(path, func(w io.Writer) error { return t.WriteAs(stopped{ctx, w}, f.out) }); err != nil {
+	defer log.Close()
+	if err := rundir.WriteFile(path, func(w io.Writer) error { return log.Write(stopped{ctx, w}, f.out) }); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	f.warn(a, report.Warnings)
-	return importResult(f.line(paths), f.out, report).print(a, f.format)
+	f.warn(a, log.Report.Warnings)
+	return importResult(f.line(paths), f.out, log.Report).print(a, f.format)
 }
 
 // options returns what to import.
@@ -151,7 +156,11 @@ func (f *importFlags) refusal(ctx context.Context, command string, paths []strin
 		return ctx.Err()
 	}
 	var refused *logs.Refusal
-	if !errors.As(err, &refused) {
+	var full *logs.SpillError
+	switch {
+	case errors.As(err, &full):
+		return full
+	case !errors.As(err, &refused):
 		f.add(command, err)
 		return f.err()
 	}

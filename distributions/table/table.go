@@ -9,6 +9,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -219,31 +220,57 @@ func (in *reader) rewards(n int, sound bool) []float64 {
 	return list
 }
 
-// columns returns the columns that a table has. Those in which no row has
-// anything are left out.
-func (t *Table) columns() []string {
-	var steps, visits, outcomes bool
+// A Shape says which columns a table has beside prompt_id and n.
+type Shape struct {
+	Graded    bool // rewards, and neither successes nor outcomes
+	Outcomes  bool
+	Steps     bool
+	Visits    bool
+	Tokens    bool
+	Truncated bool
+}
+
+// Shape returns what the table has. Columns in which no row has anything are left
+// out.
+func (t *Table) Shape() Shape {
+	s := Shape{Graded: t.Graded, Tokens: t.HasTokens, Truncated: t.HasTruncated}
 	for _, r := range t.Rows {
-		steps, visits, outcomes = steps || r.Step != 0, visits || r.Visit != 0, outcomes || r.Outcomes != ""
+		s.Steps, s.Visits, s.Outcomes = s.Steps || r.Step != 0, s.Visits || r.Visit != 0, s.Outcomes || r.Outcomes != ""
 	}
+	return s
+}
+
+// columns returns the columns of a table, in their order.
+func (s Shape) columns() []string {
 	columns := []string{columnPrompt, columnN}
 	for _, c := range []struct {
 		name    string
 		present bool
 	}{
-		{columnS, !t.Graded},
-		{columnOutcomes, outcomes && !t.Graded},
-		{columnRewards, t.Graded},
-		{columnStep, steps},
-		{columnVisit, visits},
-		{columnTokens, t.HasTokens},
-		{columnTruncated, t.HasTruncated},
+		{columnS, !s.Graded},
+		{columnOutcomes, s.Outcomes && !s.Graded},
+		{columnRewards, s.Graded},
+		{columnStep, s.Steps},
+		{columnVisit, s.Visits},
+		{columnTokens, s.Tokens},
+		{columnTruncated, s.Truncated},
 	} {
 		if c.present {
 			columns = append(columns, c.name)
 		}
 	}
 	return columns
+}
+
+// All yields the rows, and no error.
+func (t *Table) All() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for _, r := range t.Rows {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
 }
 
 // text returns a row's entry in a column.
@@ -278,15 +305,20 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // Write writes the table as CSV that Read, or ReadGraded, reads back. Columns
 // in which no row has anything are left out.
-func (t *Table) Write(w io.Writer) error {
+func (t *Table) Write(w io.Writer) error { return writeCSV(w, t.Shape(), t.All()) }
+
+func writeCSV(w io.Writer, s Shape, rows iter.Seq2[Row, error]) error {
 	buffered := bufio.NewWriter(w)
 	out := csv.NewWriter(buffered)
-	columns := t.columns()
+	columns := s.columns()
 	if err := out.Write(columns); err != nil {
 		return err
 	}
 	record := make([]string, len(columns))
-	for _, r := range t.Rows {
+	for r, err := range rows {
+		if err != nil {
+			return err
+		}
 		for i, c := range columns {
 			record[i] = r.text(c)
 		}

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,13 +28,19 @@ func Extensions() []string { return []string{".csv", extensionJSONL, extensionPa
 // WriteAs writes the table as the extension of name says, so that Read, or
 // ReadGraded, reads it back under that name.
 func (t *Table) WriteAs(w io.Writer, name string) error {
+	return WriteRows(w, name, t.Shape(), t.All())
+}
+
+// WriteRows writes rows as WriteAs does those of a table, without having them all
+// in memory. It ends at the first error that rows yields.
+func WriteRows(w io.Writer, name string, s Shape, rows iter.Seq2[Row, error]) error {
 	switch extension(name) {
 	case extensionJSONL:
-		return t.writeJSONL(w)
+		return writeJSONL(w, s, rows)
 	case extensionParquet:
-		return t.writeParquet(w)
+		return writeParquet(w, s, rows)
 	}
-	return t.Write(w)
+	return writeCSV(w, s, rows)
 }
 
 func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
@@ -54,10 +60,13 @@ func rowsOf(r io.Reader, name string) (rows, error) {
 var known = append([]string{columnPrompt, columnN, columnS, columnRewards}, optionalColumns...)
 
 // writeJSONL writes an object a line, numbers as numbers.
-func (t *Table) writeJSONL(w io.Writer) error {
+func writeJSONL(w io.Writer, s Shape, rows iter.Seq2[Row, error]) error {
 	buffered := bufio.NewWriter(w)
-	columns := t.columns()
-	for _, r := range t.Rows {
+	columns := s.columns()
+	for r, err := range rows {
+		if err != nil {
+			return err
+		}
 		var line bytes.Buffer
 		for i, c := range columns {
 			line.WriteByte(",{"[max(0, 1-i)])
@@ -191,33 +200,38 @@ type gradedRow struct {
 	Rewards []float64 `parquet:"rewards,list"`
 }
 
-func (t *Table) writeParquet(w io.Writer) error {
-	if t.Graded {
-		return writeRows(w, t, func(row parquetRow, r *Row) gradedRow { return gradedRow{row, r.Rewards} })
+func writeParquet(w io.Writer, s Shape, rows iter.Seq2[Row, error]) error {
+	if s.Graded {
+		return writeWhole(w, s, rows, func(row parquetRow, r *Row) gradedRow { return gradedRow{row, r.Rewards} })
 	}
-	outcomes := slices.Contains(t.columns(), columnOutcomes)
-	return writeRows(w, t, func(row parquetRow, r *Row) countedRow {
+	return writeWhole(w, s, rows, func(row parquetRow, r *Row) countedRow {
 		counted := countedRow{row, int64(r.S), nil}
-		if outcomes {
+		if s.Outcomes {
 			counted.Outcomes = &r.Outcomes
 		}
 		return counted
 	})
 }
 
-// writeRows writes the rows that whole completes.
-func writeRows[R any](w io.Writer, t *Table, whole func(parquetRow, *Row) R) error {
-	out := parquet.NewGenericWriter[R](w)
-	for i := range t.Rows {
-		r := &t.Rows[i]
+// rowsAGroup is how many rows of a Parquet file are gathered in memory before
+// they are written.
+const rowsAGroup = 1 << 18
+
+// writeWhole writes the rows that whole completes.
+func writeWhole[R any](w io.Writer, s Shape, rows iter.Seq2[Row, error], whole func(parquetRow, *Row) R) error {
+	out := parquet.NewGenericWriter[R](w, parquet.MaxRowsPerRowGroup(rowsAGroup))
+	for r, err := range rows {
+		if err != nil {
+			return err
+		}
 		row := parquetRow{PromptID: r.PromptID, N: int64(r.N), Step: int64(r.Step), Visit: int64(r.Visit)}
-		if t.HasTokens {
+		if s.Tokens {
 			row.Tokens = &r.Tokens
 		}
-		if t.HasTruncated {
+		if s.Truncated {
 			row.Truncated = &r.Truncated
 		}
-		if _, err := out.Write([]R{whole(row, r)}); err != nil {
+		if _, err := out.Write([]R{whole(row, &r)}); err != nil {
 			return err
 		}
 	}

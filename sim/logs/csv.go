@@ -40,7 +40,7 @@ func readCSV(r io.Reader, s sink) error {
 	}
 	strange := recognise(fields, "") == nil
 	var bad error // of the last line that was no record
-	badPlace := 0
+	badPlace, place := 0, 0
 	for {
 		budget.left = maxRecord
 		line, err := in.Read()
@@ -49,13 +49,20 @@ func readCSV(r io.Reader, s sink) error {
 				return err
 			}
 		}
-		if ended(err) {
+		parse, odd := errors.AsType[*csv.ParseError](err)
+		switch {
+		case err == io.EOF && bad == nil && place > 0 && budget.last != '\n' && budget.last != '"':
+			return s.torn(place, true, errUnended)
+		case err == io.EOF:
 			return nil
-		}
-		if err != nil {
+		case ended(err):
+			return s.torn(place+1, true, err)
+		case odd && atEnd(in):
+			return s.torn(parse.StartLine, true, errTorn)
+		case err != nil:
 			return err
 		}
-		place, _ := in.FieldPos(0)
+		place, _ = in.FieldPos(0)
 		if bad, badPlace = fit(len(line), len(header)), place; bad != nil {
 			if strange {
 				return errNoKind
@@ -69,6 +76,17 @@ func readCSV(r io.Reader, s sink) error {
 			return err
 		}
 	}
+}
+
+// errUnended is why the last line of a CSV file may have lost the end of its last
+// field: a 1 may have been a 10.
+var errUnended = errors.New("has no end of line")
+
+// atEnd reports whether a record that cannot be read is the last one, as where a
+// quote was never closed.
+func atEnd(in *csv.Reader) bool {
+	_, err := in.Read()
+	return err == io.EOF
 }
 
 // fit checks the number of fields of a line; too few may be those of one that
@@ -101,14 +119,18 @@ func csvValue(text string) value {
 }
 
 // budgeted fails once more than left bytes were read, so that a quote that
-// nothing closes does not fill the memory.
+// nothing closes does not fill the memory. It knows the last byte of a file.
 type budgeted struct {
 	io.Reader
 	left int
+	last byte // that was read
 }
 
 func (b *budgeted) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
+	if n > 0 {
+		b.last = p[n-1]
+	}
 	if b.left -= n; b.left < 0 {
 		return 0, fmt.Errorf("a record is longer than %d bytes", maxRecord)
 	}

@@ -102,7 +102,7 @@ var defects = []defect{
 		ID: "no-such-column", Report: "own", Action: Refuse,
 		Wording: "no record has the column %s of --reward; there are %s",
 		found: func(e *evidence) []any {
-			return when(e.o.Reward != "" && !e.chosenSeen && e.rows > 0 && len(e.groups) == 0, e.o.Reward, strings.Join(slices.Sorted(maps.Keys(e.columns)), ", "))
+			return when(e.o.Reward != "" && !e.chosenSeen && e.recorded > 0 && e.census.groups == 0, e.o.Reward, strings.Join(slices.Sorted(maps.Keys(e.columns)), ", "))
 		},
 	},
 	{
@@ -132,8 +132,8 @@ var defects = []defect{
 		Wording: "%d of %d groups by %s have one rollout, and the prompts of %d of them repeat within their step: that key names rollouts, not prompts",
 		Hint:    "--group text finds the groups by the prompt",
 		found: func(e *evidence) []any {
-			single, repeated := e.repeated()
-			return when(2*single > len(e.groups) && repeated > 0, single, len(e.groups), e.grouping(), repeated)
+			c := &e.census
+			return when(2*c.single > c.groups && c.repeated > 0, c.single, c.groups, e.grouping(), c.repeated)
 		},
 	},
 	{
@@ -225,16 +225,16 @@ var defects = []defect{
 	},
 	{
 		ID: "interleaved", Report: "17", Action: Refuse,
-		Wording: "steps go back %d times within a file: more than runs are resumed, and dropping what came before would drop most of the log",
+		Wording: "steps go back %d times (too often first in %s): more than runs are resumed, and dropping what came before would drop most of the log",
 		Hint:    "--attempts all keeps every rollout of a step",
-		found:   func(e *evidence) []any { return when(e.attempts > maxAttempts && !e.o.KeepAll, e.attempts) },
+		found:   func(e *evidence) []any { return when(e.attempts > maxAttempts && !e.o.KeepAll, e.attempts, e.wentBack) },
 	},
 	{
 		ID: "nothing-left", Report: "own", Action: Refuse,
 		Wording: "no rollout with a reward is left of %d",
 		found: func(e *evidence) []any {
-			nameless := e.o.Reward != "" && !e.chosenSeen && e.rows > 0
-			return when(len(e.groups) == 0 && !e.rewardless() && !nameless && !e.joined && e.unreadable == 0 && e.bad == 0 && e.unnamed == 0, e.rows)
+			nameless := e.o.Reward != "" && !e.chosenSeen && e.recorded > 0
+			return when(e.census.groups == 0 && !e.rewardless() && !nameless && !e.joined && e.unreadable == 0 && e.bad == 0 && e.unnamed == 0, e.rows)
 		},
 	},
 	{
@@ -257,6 +257,13 @@ var defects = []defect{
 		Wording: "the last record of %d files is torn and left out: %s",
 		found: func(e *evidence) []any {
 			return when(len(e.tornTails) > 0, len(e.tornTails), short(e.tornTails))
+		},
+	},
+	{
+		ID: "no-end-of-line", Report: "16, verifiers pull 1564", Action: Warn,
+		Wording: "the last line of %d CSV files has no end of line and counts as it is: if it was being written, its last field may have lost digits: %s",
+		found: func(e *evidence) []any {
+			return when(len(e.unended) > 0, len(e.unended), short(e.unended))
 		},
 	},
 	{
@@ -292,9 +299,9 @@ var defects = []defect{
 		ID: "merged-prompts", Report: "6, NVIDIA-NeMo/RL pull 3882", Action: Warn,
 		Wording: "%d groups by %s have %d times the usual %d rollouts or another multiple: prompts that stood several times in a step, or a step that was logged twice, and cannot be told apart",
 		found: func(e *evidence) []any {
-			usual, groups, least := e.usual(), 0, math.MaxInt
-			for n, count := range e.sizes {
-				if 2*e.sizes[usual] > len(e.groups) && n > usual && n%usual == 0 {
+			sizes, usual, groups, least := e.census.sizes, e.census.usual(), 0, math.MaxInt
+			for n, count := range sizes {
+				if 2*sizes[usual] > e.census.groups && n > usual && n%usual == 0 {
 					groups += count
 					least = min(least, n/usual)
 				}
@@ -306,26 +313,26 @@ var defects = []defect{
 		ID: "repeated-records", Report: "tables, LiveCodeBench", Action: Warn,
 		Wording: "%d groups by %s have a name that another group of their step has, too: they stand in the table as visits of one prompt, which they are not if each is another test of it",
 		found: func(e *evidence) []any {
-			n := e.namesakes()
+			n := e.census.namesake
 			return when(n > 0 && e.parted, n, e.grouping())
 		},
 	},
 	{
 		ID: "ragged", Report: "12, prime-rl issue 2585, AReaL issue 1559", Action: Warn,
 		Wording: "groups have different sizes (%s): each keeps its own n",
-		found:   func(e *evidence) []any { return when(len(e.sizes) > 1, e.histogram(8)) },
+		found:   func(e *evidence) []any { return when(len(e.census.sizes) > 1, e.histogram(8)) },
 	},
 	{
 		ID: "single-sizes", Report: "own", Action: Warn,
 		Wording: "every group has one rollout: such a table says what share of prompts succeeds, and nothing of how prompts differ",
-		found:   func(e *evidence) []any { return when(len(e.sizes) == 1 && e.sizes[1] > 0) },
+		found:   func(e *evidence) []any { return when(len(e.census.sizes) == 1 && e.census.sizes[1] > 0) },
 	},
 	{
 		ID: "constant-groups", Report: "9, trl issue 3857", Action: Warn,
 		Wording: "rewards vary between prompts (variance %.3g) and not at all within any of %d groups: no group has a signal, whatever the standard deviation of a batch",
 		found: func(e *evidence) []any {
-			within, between, rollouts := e.split()
-			return when(rollouts > 0 && between > 0 && within <= closeness*between, between, len(e.groups))
+			within, between, rollouts := e.census.split()
+			return when(rollouts > 0 && between > 0 && within <= closeness*between, between, e.census.groups)
 		},
 	},
 	{
@@ -335,40 +342,20 @@ var defects = []defect{
 			if len(e.support.values) != 1 {
 				return nil
 			}
-			return when(len(e.groups) > 0, e.support.values[0], len(e.groups))
+			return when(e.census.groups > 0, e.support.values[0], e.census.groups)
 		},
 	},
 	{
 		ID: "dead-off-the-ends", Report: "14, OpenRLHF issue 1270", Action: Warn,
 		Wording: "%d groups are constant at a reward between the least and the greatest: they have no signal, though a filter on the mean reward keeps them",
-		found: func(e *evidence) []any {
-			n := 0
-			for _, g := range e.groups {
-				if s := e.support.values; len(g.reward) > 1 && g.constant() && len(s) > 2 && !same(g.mean(), s[0]) && !same(g.mean(), s[len(s)-1]) {
-					n++
-				}
-			}
-			return when(n > 0, n)
-		},
+		found:   func(e *evidence) []any { return when(e.census.offEnds > 0, e.census.offEnds) },
 	},
 	{
 		ID: "shaped-rewards", Report: "8, NVIDIA-NeMo/RL issue 2431", Action: Warn,
 		Wording: "%d of %d groups are constant by %s, %d by %s: a shaped reward makes groups look mixed, or alike, that are not; --reward %[5]s takes the other column",
 		found: func(e *evidence) []any {
-			shaped, raw, judged := 0, 0, 0
-			for _, g := range e.groups {
-				if int(g.judged) != len(g.reward) {
-					continue
-				}
-				judged++
-				if g.constant() {
-					shaped++
-				}
-				if g.right == 0 || g.right == g.judged {
-					raw++
-				}
-			}
-			return when(shaped != raw, shaped, judged, e.column, raw, e.judge)
+			c := &e.census
+			return when(c.shaped != c.raw, c.shaped, c.judged, e.column, c.raw, e.judge)
 		},
 	},
 	{
@@ -424,20 +411,16 @@ var defects = []defect{
 // probability 2/(n+1), and training logs have more of them. A group that lost
 // rollouts may have become constant after the filter.
 func (e *evidence) filteredOut() (full int, filtered bool) {
-	usual := max(2, e.usual())
-	if len(e.support.values) > 2 {
+	usual := max(2, e.census.usual())
+	if len(e.support.values) > 2 || e.census.largest >= usual {
 		return 0, false
 	}
 	logProb := 0.0
-	for _, g := range e.groups {
-		if len(g.reward) < usual {
-			continue
+	for n, groups := range e.census.sizes {
+		if n >= usual {
+			full += groups
+			logProb += float64(groups) * math.Log1p(-2/float64(n+1))
 		}
-		if g.constant() {
-			return 0, false
-		}
-		full++
-		logProb += math.Log1p(-2 / float64(len(g.reward)+1))
 	}
 	return full, logProb < math.Log(rareEnough)
 }

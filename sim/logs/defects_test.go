@@ -144,6 +144,11 @@ var defectCases = map[string]struct {
 	"survivors":    {rows(mixedGroups(7)), "SURVIVOR BIAS: none of 7 full groups", rows(mixedGroups(6))},
 	"filtered-log": {nemoRows("ab 1 1", "ac 0 0"), "SURVIVOR BIAS: the run filtered groups", nemoRows("ab 1", "ac 0")},
 	"torn-tail":    {file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"rew"), "the last record of 1 files is torn", file("{\"prompt\": \"a\", \"reward\": 1}\n{\"prompt\": \"a\", \"reward\": 1}")},
+	"no-end-of-line": {
+		smallLog{map[string]string{"t.csv": "prompt,reward\na,0\na,1\na,1"}, Options{}},
+		"the last line of 1 CSV files has no end of line",
+		smallLog{map[string]string{"t.csv": "prompt,reward\na,0\na,1\na,\"1\""}, Options{}},
+	},
 	"missing-rewards": {
 		rows("a 1 a null a NaN a Infinity a 0"), "3 of 5 rollouts have no reward and are left out, not counted as failures (no reward: 3)", rows("a 1 a 0"),
 	},
@@ -329,6 +334,14 @@ func TestTornCSV(t *testing.T) {
 	findings, tab, err := csv("prompt,reward,step\na,1,1\na,0").run(t)
 	if err != nil || find(findings, "torn-tail") == nil || len(tab.Rows) != 1 || tab.Rows[0].Outcomes != "1" {
 		t.Errorf("torn: %+v, %+v, %v", findings, tab, err)
+	}
+	findings, tab, err = csv("reward,prompt\n1,a\n0,a\n1,\"a wo").run(t)
+	if err != nil || find(findings, "torn-tail") == nil || len(tab.Rows) != 1 || tab.Rows[0].Outcomes != "10" {
+		t.Errorf("torn within quotes: %+v, %+v, %v", findings, tab, err)
+	}
+	findings, tab, err = csv("prompt,reward\na,10\na,0\na,1").run(t)
+	if err != nil || find(findings, "no-end-of-line") == nil || find(findings, "torn-tail") != nil || tab.Rows[0].N != 3 {
+		t.Errorf("no end of line: %+v, %+v, %v", findings, tab, err)
 	}
 	findings, tab, err = csv("prompt,reward\na,True\na,False\na,TRUE\na,\n").run(t)
 	if err != nil || tab.Rows[0].Outcomes != "101" || find(findings, "numbers-as-text") != nil || find(findings, "missing-rewards") == nil {
@@ -518,9 +531,13 @@ func TestConstant(t *testing.T) {
 // TestSplit: by hand, groups (0, 1), (1, 1) and (1) of which the last is too
 // small: mean 3/4, within (1/4+1/4)/4, between 2((1/2-3/4)^2+(1-3/4)^2)/4.
 func TestSplit(t *testing.T) {
-	e := newEvidence(Options{})
-	e.groups = []*group{{reward: []float64{0, 1}}, {reward: []float64{1, 1}}, {reward: []float64{1}}}
-	if within, between, n := e.split(); within != 0.125 || between != 0.0625 || n != 4 {
+	c := newCensus(1)
+	groups := []*group{{reward: []float64{0, 1}}, {reward: []float64{1, 1}}, {reward: []float64{1}}}
+	c.add(groups, &support{})
+	for _, g := range groups {
+		c.spread(g)
+	}
+	if within, between, n := c.split(); within != 0.125 || between != 0.0625 || n != 4 {
 		t.Errorf("within %v, between %v over %d, want 0.125, 0.0625 over 4", within, between, n)
 	}
 }
@@ -579,12 +596,10 @@ func TestSurvivorsFalseAlarm(t *testing.T) {
 	}
 	for _, n := range []int{2, 4, 8, 16, 64} {
 		e := newEvidence(Options{})
-		g := &group{reward: append([]float64{1}, make([]float64, n-1)...)}
 		for filtered := false; !filtered; _, filtered = e.filteredOut() {
-			e.groups = append(e.groups, g)
-			e.sizes[n]++
+			e.census.sizes[n]++
 		}
-		k, size := float64(len(e.groups)), float64(n)
+		k, size := float64(e.census.sizes[n]), float64(n)
 		if p := math.Pow(1-2/(size+1), k); !(p < rareEnough && p/(1-2/(size+1)) >= rareEnough) {
 			t.Errorf("%v groups of %d: probability %v, want just below %v", k, n, p, rareEnough)
 		}

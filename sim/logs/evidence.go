@@ -21,6 +21,7 @@ type evidence struct {
 
 	// Records that cannot be read.
 	tornTails  []string
+	unended    []string // files whose last line has no end
 	bad        int
 	badLine    int
 	badExample string
@@ -55,6 +56,7 @@ type evidence struct {
 	duplicated int
 	stepless   bool
 	attempts   int
+	wentBack   string // the file in which steps went back too often
 
 	// Columns of records, and how many of them have each.
 	columns  map[string]int
@@ -64,8 +66,10 @@ type evidence struct {
 
 	streams map[string]*stream
 
-	groups []*group // that count, once all is read
-	sizes  map[int]int
+	paths []string // of the files
+
+	shelf  *shelf // the groups that count, once all is read
+	census census // of them
 }
 
 // Points are a two-point set of rewards and a file that has it.
@@ -76,8 +80,8 @@ type points struct {
 
 func newEvidence(o Options) *evidence {
 	return &evidence{
-		o: o, tally: newTally(), reasons: map[string]int{}, columns: map[string]int{}, sizes: map[int]int{},
-		streams: map[string]*stream{}, leastRight: math.Inf(1), mostWrong: math.Inf(-1),
+		o: o, tally: newTally(), reasons: map[string]int{}, columns: map[string]int{},
+		streams: map[string]*stream{}, shelf: newShelf(o.dir()), census: newCensus(0), leastRight: math.Inf(1), mostWrong: math.Inf(-1),
 	}
 }
 
@@ -124,8 +128,8 @@ func (e *evidence) flush() {
 	e.run = 0
 }
 
-// close ends a file: its rewards are compared with those of other files.
-func (e *evidence) close(seen *support, file string) {
+// ended ends a file: its rewards are compared with those of other files.
+func (e *evidence) ended(seen *support, file string) {
 	if len(seen.values) > 2 {
 		e.graded = true
 	}
@@ -142,117 +146,43 @@ func (e *evidence) close(seen *support, file string) {
 	}
 }
 
-// finish takes stock once all is read.
-func (e *evidence) finish() {
+// finish takes stock once all is read; groups yields those that count, step by
+// step.
+func (e *evidence) finish(prompts int, groups func(func([]*group) error) error) error {
 	e.flush()
-	e.duplicated += e.tally.duplicated
-	e.groups = e.tally.kept()
-	for _, g := range e.groups {
-		e.sizes[len(g.reward)]++
-	}
-}
-
-// places returns the first files of two streams that share a group.
-func (e *evidence) places() []string {
-	var places []string
-	for _, st := range e.streams {
-		if st.id == e.tally.from[0] || st.id == e.tally.from[1] {
-			places = append(places, st.first)
-		}
-	}
-	slices.Sort(places)
-	return places
-}
-
-// usual returns the most frequent group size, the smaller one of two.
-func (e *evidence) usual() int {
-	usual := 0
-	for _, n := range slices.Sorted(maps.Keys(e.sizes)) {
-		if e.sizes[n] > e.sizes[usual] {
-			usual = n
-		}
-	}
-	return usual
-}
-
-// constants counts the groups whose rewards are all the same.
-func (e *evidence) constants() int {
-	n := 0
-	for _, g := range e.groups {
-		if g.constant() {
-			n++
-		}
-	}
-	return n
-}
-
-// split returns the variance of the rewards within groups and that between
-// their means, each group of at least two rollouts weighted by its rollouts.
-// Both are sums of squares over the same number of rollouts, taken about means
-// that were computed first.
-func (e *evidence) split() (within, between float64, rollouts int) {
-	grand := 0.0
-	for _, g := range e.groups {
-		if len(g.reward) > 1 {
-			rollouts += len(g.reward)
-			grand += g.mean() * float64(len(g.reward))
-		}
-	}
-	if rollouts == 0 {
-		return 0, 0, 0
-	}
-	grand /= float64(rollouts)
-	for _, g := range e.groups {
-		if len(g.reward) < 2 {
-			continue
-		}
-		m := g.mean()
-		for _, x := range g.reward {
-			within += (x - m) * (x - m)
-		}
-		between += (m - grand) * (m - grand) * float64(len(g.reward))
-	}
-	return within / float64(rollouts), between / float64(rollouts), rollouts
-}
-
-// repeated counts the groups of one rollout, and those of them whose text
-// another group of the same step has, too.
-func (e *evidence) repeated() (single, repeated int) {
-	type place struct {
-		step int32
-		text uint64
-	}
-	seen := map[place]int{}
-	for _, g := range e.groups {
-		if g.text != 0 {
-			seen[place{g.step, g.text}]++
-		}
-	}
-	for _, g := range e.groups {
-		if len(g.reward) == 1 {
-			single++
-			if seen[place{g.step, g.text}] > 1 {
-				repeated++
+	e.census = newCensus(prompts)
+	err := groups(func(step []*group) error {
+		e.census.add(step, &e.support)
+		for _, g := range step {
+			if err := e.shelf.put(g); err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return single, repeated
+	e.census.visits = nil
+	e.duplicated += e.tally.duplicated
+	for g, err := range e.shelf.each() {
+		if err != nil {
+			return err
+		}
+		e.census.spread(g)
+	}
+	return nil
 }
 
-// namesakes counts the groups of prompts that have several in one step.
-func (e *evidence) namesakes() int {
-	type place struct{ prompt, step int32 }
-	seen := map[place]int{}
-	for _, g := range e.groups {
-		seen[place{g.prompt, g.step}]++
+// places returns the files of two streams that share a group, none where no two
+// do.
+func (e *evidence) places() []string {
+	if e.tally.spread == 0 {
+		return nil
 	}
-	n := 0
-	for _, count := range seen {
-		if count > 1 {
-			n += count
-		}
-	}
-	return n
+	places := []string{e.paths[e.tally.from[0]], e.paths[e.tally.from[1]]}
+	slices.Sort(places)
+	return places
 }
 
 // partial returns the columns that some records have and others have not.
@@ -287,8 +217,8 @@ func (e *evidence) grouping() string {
 
 // histogram lists group sizes, the most frequent first.
 func (e *evidence) histogram(most int) string {
-	sizes := slices.SortedFunc(maps.Keys(e.sizes), func(a, b int) int {
-		if c := e.sizes[b] - e.sizes[a]; c != 0 {
+	sizes := slices.SortedFunc(maps.Keys(e.census.sizes), func(a, b int) int {
+		if c := e.census.sizes[b] - e.census.sizes[a]; c != 0 {
 			return c
 		}
 		return a - b
@@ -299,7 +229,7 @@ func (e *evidence) histogram(most int) string {
 			parts = append(parts, fmt.Sprintf("and %d more sizes", len(sizes)-most))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%d of %d", e.sizes[n], n))
+		parts = append(parts, fmt.Sprintf("%d of %d", e.census.sizes[n], n))
 	}
 	return strings.Join(parts, ", ")
 }

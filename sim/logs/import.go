@@ -47,6 +47,15 @@ type Options struct {
 	Progress func(done, total int64) // bytes read of all files; may be nil
 }
 
+// dir returns the folder for what does not fit in memory: that of the table, ""
+// for that of the system.
+func (o *Options) dir() string {
+	if o.Out == "" {
+		return ""
+	}
+	return filepath.Dir(o.Out)
+}
+
 // errStop ends the reading of a log that is refused anyway.
 var errStop = errors.New("stop")
 
@@ -69,8 +78,10 @@ type importer struct {
 	pathStepped bool  // it says one
 	sample      sample
 
-	quickly maphash.Seed
+	names   names
 	digests map[uint64]uint64 // of prompts, by the quick hash of their JSON text
+
+	steps *steps // the rollouts so far; nil where the tally gathers them at once
 
 	twins  map[string]string          // digest and step of files read to their paths
 	visit  func(record, *group) error // is shown every rollout that its group takes; may be nil
@@ -83,10 +94,9 @@ type importer struct {
 // A stream is a file, or files numbered one after the other, that a trainer
 // appends to.
 type stream struct {
-	id    int32
-	first string // the path of its first file
-	step  int32  // of the last rollout
-	any   bool
+	id   int32
+	step int32 // of the last rollout
+	any  bool
 }
 
 // A placed group is one found by position: prefix is what its texts begin with.
@@ -124,6 +134,10 @@ func (im *importer) record(r record, place int) error {
 // torn takes a record that cannot be read: the last one of a file was not
 // written to its end, one before is damage.
 func (im *importer) torn(place int, last bool, err error) error {
+	if errors.Is(err, errUnended) { // a record all the same
+		im.unended = append(im.unended, im.file.path)
+		return nil
+	}
 	if last && (errors.Is(err, errTorn) || ended(err)) {
 		im.tornTails = append(im.tornTails, im.file.path)
 		return nil
@@ -155,6 +169,8 @@ func (im *importer) recognise(r record) error {
 		return errStop
 	}
 	im.files++
+	im.paths = append(im.paths, im.file.path)
+	im.tally.streams = append(im.tally.streams, im.stream.id)
 	im.joined = f.joined && im.o.Group != GroupPosition
 	if im.joined {
 		return errStop
@@ -222,11 +238,17 @@ func (im *importer) rollout(r record) error {
 	im.support.add(s.reward)
 	im.seen.add(s.reward)
 	im.relate(s)
-	g := im.tally.add(s, im.attempt(s.step))
-	if g == nil || im.visit == nil {
-		return nil
+	if err := im.attempt(s.step); err != nil {
+		return err
 	}
-	return im.visit(r, g)
+	s.prompt, s.file = im.names.of(s.name), int32(len(im.paths)-1)
+	if im.steps != nil {
+		return im.steps.put(s)
+	}
+	if g := im.tally.add(s); g != nil {
+		return im.visit(r, g)
+	}
+	return nil
 }
 
 // where reads the step of a rollout, its record's or the path's. With a step,
@@ -288,7 +310,9 @@ func (im *importer) named(r record, s *sample) error {
 	if f.text != "" {
 		text = r.get(f.text)
 	}
-	s.text = im.digestOf(text)
+	if !f.joined { // no two of those would be the same
+		s.text = im.digestOf(text)
+	}
 	switch {
 	case im.o.Group == GroupPosition:
 		return im.byPosition(r, s, string(text))
@@ -321,15 +345,21 @@ func (im *importer) apart(r record, s *sample) {
 	}
 }
 
+// maxDigests is how many digests are kept.
+const maxDigests = 1 << 17
+
 // digestOf returns the digest of a prompt's text, 0 where it has none. Digests
 // are kept by a quicker hash of the JSON text, since every prompt comes often.
 func (im *importer) digestOf(text value) uint64 {
 	if text.null() {
 		return 0
 	}
-	quick := maphash.String(im.quickly, string(text))
+	quick := maphash.String(im.names.seed, string(text))
 	d, known := im.digests[quick]
 	if !known {
+		if len(im.digests) == maxDigests {
+			clear(im.digests)
+		}
 		t, ok := text.text()
 		if !ok {
 			t = string(text)
@@ -374,7 +404,6 @@ func (im *importer) byPosition(r record, s *sample, text string) error {
 	if !im.format.joined {
 		return nil // the tally sees where texts of a group differ
 	}
-	s.text = 0
 	im.align(int(s.step), place, text)
 	return nil
 }
@@ -444,7 +473,7 @@ func (im *importer) streamOf(path string, single bool) *stream {
 	}
 	st := im.streams[name]
 	if st == nil {
-		st = &stream{id: int32(len(im.streams)), first: path}
+		st = &stream{id: int32(len(im.streams))}
 		im.streams[name] = st
 	}
 	return st
@@ -452,15 +481,24 @@ func (im *importer) streamOf(path string, single bool) *stream {
 
 // attempt follows the steps of the open file's stream. Where they go back, a
 // run was resumed: what it had logged from that step on is superseded.
-func (im *importer) attempt(step int32) int32 {
+func (im *importer) attempt(step int32) error {
 	st := im.stream
-	if st.any && step < st.step {
-		if im.attempts++; im.attempts <= maxAttempts && !im.o.KeepAll {
-			im.tally.supersede(st.id, step)
-		}
-	}
+	back := st.any && step < st.step
 	st.any, st.step = true, step
-	return st.id
+	if !back {
+		return nil
+	}
+	if im.attempts++; im.attempts == maxAttempts+1 {
+		im.wentBack = im.file.path
+	}
+	switch {
+	case im.attempts > maxAttempts || im.o.KeepAll:
+		return nil
+	case im.steps != nil:
+		return im.steps.supersede(st.id, step)
+	}
+	im.tally.supersede(st.id, step)
+	return nil
 }
 
 // reward reads the reward of a rollout; false where it has none.

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
+	"io"
+	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -69,21 +70,86 @@ type Report struct {
 	Findings []Finding `json:"-"`
 }
 
-// Import reads logs into a canonical table. A log that must not become one is a
-// *Refusal, with every reason at once.
-func Import(ctx context.Context, o Options) (*table.Table, *Report, error) {
+// A Log is a log that was read and is sound. Its rows are made one at a time, of
+// rollouts that lie on the disk where they are many. Build it with Read, and
+// close it.
+type Log struct {
+	Report *Report
+	Shape  table.Shape // of the rows
+
+	rows  iter.Seq2[table.Row, error]
+	close func()
+}
+
+// Read reads logs. One that must not become a table is a *Refusal, with every
+// reason at once.
+//
+// Memory grows with what tells rollouts apart, and not with their number: some 60
+// bytes a prompt and those of its name, some 30 a rollout of the one step that
+// has the most. The rest, some 25 bytes a rollout, is beyond a few megabytes on
+// the disk: beside Out, in a file that vanishes with the process. Where no step is
+// logged, all is of one step. Canonical tables are read as a whole.
+func Read(ctx context.Context, o Options) (*Log, error) {
 	files, err := o.files()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	im := newImporter(ctx, o)
+	im.steps = newSteps(o.dir())
+	l, err := im.log(files)
+	if err != nil {
+		im.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// log reads files.
+func (im *importer) log(files []logFile) (*Log, error) {
 	if err := im.read(files); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if im.format.ready() {
 		return im.tables(files)
 	}
-	return im.result()
+	report, rule, err := im.judged()
+	if err != nil {
+		return nil, err
+	}
+	c := &im.census
+	return &Log{report, table.Shape{
+		Graded: rule == Rule{}, Outcomes: true, Steps: c.stepped, Visits: c.revisits, Tokens: !c.unmeasured, Truncated: !c.unended,
+	}, im.rowsOf(rule), im.close}, nil
+}
+
+// Rows yields the rows by step, then in the order of the log. Errors are those of
+// the disk.
+func (l *Log) Rows() iter.Seq2[table.Row, error] { return l.rows }
+
+// Write writes the table as the extension of name says.
+func (l *Log) Write(w io.Writer, name string) error {
+	return table.WriteRows(w, name, l.Shape, l.rows)
+}
+
+// Close gives up what lies on the disk. Rows are not to be asked for afterwards.
+func (l *Log) Close() { l.close() }
+
+// Import reads logs as Read does, into a table in memory.
+func Import(ctx context.Context, o Options) (*table.Table, *Report, error) {
+	l, err := Read(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer l.Close()
+	t := &table.Table{Name: strings.Join(o.Paths, " "), Graded: l.Shape.Graded, HasTokens: l.Shape.Tokens, HasTruncated: l.Shape.Truncated}
+	t.Rows = make([]table.Row, 0, l.Report.Groups)
+	for row, err := range l.Rows() {
+		if err != nil {
+			return nil, nil, err
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, l.Report, nil
 }
 
 // files checks the options and returns the files that they name.
@@ -97,7 +163,15 @@ func (o Options) files() ([]logFile, error) {
 func newImporter(ctx context.Context, o Options) *importer {
 	return &importer{
 		evidence: newEvidence(o), ctx: ctx, twins: map[string]string{},
-		quickly: maphash.MakeSeed(), digests: map[uint64]uint64{},
+		names: newNames(), digests: map[uint64]uint64{},
+	}
+}
+
+// close gives up what lies on the disk.
+func (im *importer) close() {
+	im.shelf.spill.close()
+	if im.steps != nil {
+		im.steps.spill.close()
 	}
 }
 
@@ -167,7 +241,7 @@ func (im *importer) open(f logFile) error {
 		return im.skip(f.aside, false)
 	}
 	err := f.read(im, seen)
-	im.close(&im.seen, f.path)
+	im.ended(&im.seen, f.path)
 	var kind errKind
 	var strange *unknown
 	var other *otherFormat
@@ -212,22 +286,47 @@ type otherFormat struct{ format *format }
 
 func (e *otherFormat) Error() string { return "another format" }
 
-// result judges what was read and returns the table.
-func (im *importer) result() (*table.Table, *Report, error) {
-	report, rule, err := im.judged()
-	if err != nil {
-		return nil, nil, err
+// groups yields the groups that count, step by step, in order of appearance.
+func (im *importer) groups(yield func([]*group) error) error {
+	if im.steps == nil {
+		kept := im.tally.kept()
+		for len(kept) > 0 {
+			next := slices.IndexFunc(kept, func(g *group) bool { return g.step != kept[0].step })
+			if next < 0 {
+				next = len(kept)
+			}
+			if err := yield(kept[:next]); err != nil {
+				return err
+			}
+			kept = kept[next:]
+		}
+		return nil
 	}
-	im.tally.forget()
-	t := im.rowsOf(rule)
-	report.fill(t)
-	return t, report, nil
+	var buffer []byte
+	for _, step := range slices.Sorted(maps.Keys(im.steps.kept)) {
+		if err := im.ctx.Err(); err != nil {
+			return err
+		}
+		im.tally.clear()
+		if err := im.steps.gather(step, im.tally, &buffer); err != nil {
+			return err
+		}
+		if err := yield(im.tally.kept()); err != nil {
+			return err
+		}
+	}
+	im.tally.clear()
+	im.steps.spill.close()
+	return nil
 }
 
 // judged judges what was read and reports it, with the rule of successes.
 func (im *importer) judged() (*Report, Rule, error) {
 	im.compare()
-	im.finish()
+	im.digests = nil
+	if err := im.finish(len(im.names.ends), im.groups); err != nil {
+		return nil, Rule{}, err
+	}
 	findings := im.verdicts()
 	against := slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Action != Refuse })
 	if len(against) > 0 {
@@ -245,12 +344,15 @@ func (im *importer) report(findings []Finding, rule Rule) *Report {
 	e := im.evidence
 	r := &Report{
 		From: e.format.name, Why: "records have the keys " + strings.Join(e.format.keys, ", "), Basis: e.format.basis,
-		Files: e.files, Rows: e.rows, Groups: len(e.groups), Grouping: e.grouping(), Reward: e.column,
-		Continuous: e.support.more, Success: rule.String(), Constant: e.constants(),
+		Files: e.files, Rows: e.rows, Prompts: e.census.prompts, Steps: e.census.steps, Groups: e.census.groups, Grouping: e.grouping(), Reward: e.column,
+		Continuous: e.support.more, Success: rule.String(), Constant: e.census.constant,
 		Coerced: e.coerced, Dropped: e.dropped, Torn: len(e.tornTails) + e.bad, Duplicated: e.duplicated, Superseded: e.tally.superseded,
 		Support: []Level{}, Warnings: []string{}, Notes: []string{}, Findings: findings,
 	}
-	r.Within, r.Between, _ = e.split()
+	r.Within, r.Between, _ = e.census.split()
+	for _, n := range slices.Sorted(maps.Keys(e.census.sizes)) {
+		r.GroupSizes = append(r.GroupSizes, Size{n, e.census.sizes[n]})
+	}
 	for i, x := range e.support.values {
 		r.Support = append(r.Support, Level{x, e.support.counts[i]})
 	}
@@ -277,44 +379,50 @@ func (r *Report) fill(t *table.Table) {
 	}
 }
 
-// rowsOf turns groups into the rows of a table, and gives their memory back on
-// the way.
-func (im *importer) rowsOf(rule Rule) *table.Table {
-	t := &table.Table{Name: strings.Join(im.o.Paths, " "), Graded: rule == Rule{}, HasTokens: true, HasTruncated: true}
-	t.Rows = make([]table.Row, 0, len(im.groups))
-	visits := make([]int, len(im.tally.names))
-	for _, g := range im.groups {
-		row := table.Row{PromptID: im.tally.names[g.prompt], Step: int(g.step), Visit: visits[g.prompt], N: len(g.reward)}
-		visits[g.prompt]++
-		if t.Graded {
-			row.Rewards = g.reward
-		} else {
-			outcomes := make([]byte, len(g.reward))
-			for i, x := range g.reward {
-				outcomes[i] = '0'
-				if rule.Success(x) {
-					outcomes[i] = '1'
-					row.S++
-				}
+// rowsOf returns the groups as the rows of a table.
+func (im *importer) rowsOf(rule Rule) iter.Seq2[table.Row, error] {
+	return func(yield func(table.Row, error) bool) {
+		for g, err := range im.shelf.each() {
+			if err != nil {
+				yield(table.Row{}, err)
+				return
 			}
-			row.Outcomes = string(outcomes)
-			g.reward = nil
+			if !yield(im.row(g, rule), nil) {
+				return
+			}
 		}
-		if t.HasTokens = t.HasTokens && int(g.measured) == row.N; t.HasTokens {
-			row.Tokens = g.tokens / float64(g.measured)
-		}
-		if t.HasTruncated = t.HasTruncated && int(g.ended) == row.N; t.HasTruncated {
-			row.Truncated = float64(g.cut) / float64(g.ended)
-		}
-		t.Rows = append(t.Rows, row)
 	}
-	return lacking(t)
+}
+
+// row returns a group as the row of a table.
+func (im *importer) row(g *group, rule Rule) table.Row {
+	row := table.Row{PromptID: string(im.names.at(g.prompt)), Step: int(g.step), Visit: int(g.visit), N: len(g.reward)}
+	if rule == (Rule{}) {
+		row.Rewards = slices.Clone(g.reward)
+	} else {
+		outcomes := make([]byte, len(g.reward))
+		for i, x := range g.reward {
+			outcomes[i] = '0'
+			if rule.Success(x) {
+				outcomes[i] = '1'
+				row.S++
+			}
+		}
+		row.Outcomes = string(outcomes)
+	}
+	if !im.census.unmeasured {
+		row.Tokens = g.tokens / float64(g.measured)
+	}
+	if !im.census.unended {
+		row.Truncated = float64(g.cut) / float64(g.ended)
+	}
+	return row
 }
 
 // tables joins canonical tables into one.
-func (im *importer) tables(files []logFile) (*table.Table, *Report, error) {
+func (im *importer) tables(files []logFile) (*Log, error) {
 	if im.o.Reward != "" || im.o.Success != (Rule{}) || im.o.Group == GroupText || im.o.Group == GroupPosition {
-		return nil, nil, fmt.Errorf("%s is a table with prompts and successes: there is no reward, success or group left to choose", files[0].path)
+		return nil, fmt.Errorf("%s is a table with prompts and successes: there is no reward, success or group left to choose", files[0].path)
 	}
 	all := &table.Table{Name: strings.Join(im.o.Paths, " "), HasTokens: true, HasTruncated: true}
 	rule := Rule{"==", 1}
@@ -330,12 +438,12 @@ func (im *importer) tables(files []logFile) (*table.Table, *Report, error) {
 	for _, f := range files {
 		t, err := readTable(f.path)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, row := range t.Rows {
 			k := key{row.PromptID, row.Step, row.Visit}
 			if first, twice := seen[k]; twice {
-				return nil, nil, fmt.Errorf("%s: (prompt_id, step, visit) = (%.80q, %d, %d) is in %s, too, want it once", f.path, k.prompt, k.step, k.visit, first)
+				return nil, fmt.Errorf("%s: (prompt_id, step, visit) = (%.80q, %d, %d) is in %s, too, want it once", f.path, k.prompt, k.step, k.visit, first)
 			}
 			seen[k] = f.path
 			r.Rows += row.N
@@ -349,7 +457,7 @@ func (im *importer) tables(files []logFile) (*table.Table, *Report, error) {
 	}
 	r.Groups = len(all.Rows)
 	r.fill(all)
-	return lacking(all), r, nil
+	return &Log{r, all.Shape(), lacking(all).All(), func() {}}, nil
 }
 
 func readTable(path string) (*table.Table, error) {

@@ -48,9 +48,8 @@ func TestReportByHand(t *testing.T) {
 // a doubled group is seen, by text alone: groups that the log names are as large
 // as they are.
 func TestUsualByHand(t *testing.T) {
-	e := newEvidence(Options{})
-	e.sizes = map[int]int{2: 3, 4: 3, 8: 1}
-	if got := e.usual(); got != 2 {
+	c := census{sizes: map[int]int{2: 3, 4: 3, 8: 1}}
+	if got := c.usual(); got != 2 {
 		t.Errorf("usual size %d, want 2", got)
 	}
 	named := primeRows("1 a 1", "1 a 0", "2 b 1", "2 b 0", "3 c 1", "3 c 0", "3 c 1", "3 c 1")

@@ -17,8 +17,8 @@ type sink interface {
 	// record takes one record, valid only during the call; place is its line, or
 	// its number where records spread over lines.
 	record(r record, place int) error
-	// torn takes a record that cannot be read. last reports that nothing
-	// follows it.
+	// torn takes a record that cannot be read, or of which errUnended says that
+	// its last field may be cut short. last reports that nothing follows it.
 	torn(place int, last bool, err error) error
 }
 

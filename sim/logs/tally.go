@@ -20,7 +20,9 @@ type group struct {
 	ordinal  int32     // among all groups, in order of appearance
 	prompt   int32     // index into the tally's names
 	step     int32
+	visit    int32 // how often the prompt was visited before, once all is read
 	stream   int32 // of files, that it was last seen in
+	file     int32 // that it was last seen in
 
 	judged, right int32 // rollouts that something else than the reward judges, and finds right
 	measured      int32 // rollouts of known length
@@ -39,6 +41,8 @@ type groupKey struct {
 // A sample is one rollout as its record describes it.
 type sample struct {
 	name    []byte // of the prompt
+	prompt  int32  // its number
+	file    int32  // that it stands in
 	text    uint64
 	part    uint64
 	rollout uint64
@@ -51,44 +55,36 @@ type sample struct {
 
 // A tally gathers rollouts into groups.
 type tally struct {
-	names  []string // of prompts, in order of appearance
-	prompt map[string]int32
-	groups []*group
-	live   map[groupKey]*group // those not superseded
+	groups  []*group
+	live    map[groupKey]*group // those not superseded
+	streams []int32             // of the files
 
 	duplicated int      // rollouts that were logged before under their own name
 	superseded int      // rollouts of earlier attempts
 	manyTexts  int      // rollouts whose group has another text
 	spread     int      // groups with rollouts of several streams
-	from       [2]int32 // two streams that share a group
+	from       [2]int32 // files of two streams that share a group
 }
 
-func newTally() *tally {
-	return &tally{prompt: map[string]int32{}, live: map[groupKey]*group{}}
-}
+func newTally() *tally { return &tally{live: map[groupKey]*group{}} }
 
 // add puts a rollout into its group, the last of it, and returns that; nil for a
 // rollout that was logged before.
-func (t *tally) add(s *sample, stream int32) *group {
-	prompt, known := t.prompt[string(s.name)]
-	if !known {
-		prompt = int32(len(t.names))
-		t.names = append(t.names, string(s.name))
-		t.prompt[t.names[prompt]] = prompt
-	}
-	key := groupKey{prompt, s.step, s.part}
+func (t *tally) add(s *sample) *group {
+	key := groupKey{s.prompt, s.step, s.part}
 	g := t.live[key]
 	if g == nil {
-		g = &group{ordinal: int32(len(t.groups)), prompt: prompt, step: s.step, text: s.text}
+		g = &group{ordinal: int32(len(t.groups)), prompt: s.prompt, step: s.step, text: s.text}
 		t.groups = append(t.groups, g)
 		t.live[key] = g
 	}
+	stream := t.streams[s.file]
 	if len(g.reward) > 0 && g.stream != stream && !g.spread {
 		g.spread = true
 		t.spread++
-		t.from = [2]int32{g.stream, stream}
+		t.from = [2]int32{g.file, s.file}
 	}
-	g.stream = stream
+	g.stream, g.file = stream, s.file
 	if s.rollout != 0 {
 		if slices.Contains(g.rollouts, s.rollout) {
 			t.duplicated++
@@ -127,8 +123,12 @@ func (t *tally) supersede(stream, step int32) {
 	}
 }
 
-// forget gives up what finds groups, once nothing more is added.
-func (t *tally) forget() { t.live, t.prompt, t.groups = nil, nil, nil }
+// clear forgets all groups and keeps the counts.
+func (t *tally) clear() {
+	clear(t.live)
+	clear(t.groups)
+	t.groups = t.groups[:0]
+}
 
 // kept returns the groups that count, by step, then in order of appearance.
 func (t *tally) kept() []*group {
@@ -151,6 +151,15 @@ func same(x, y float64) bool {
 // decides, not its mean.
 func (g *group) constant() bool {
 	return same(slices.Min(g.reward), slices.Max(g.reward))
+}
+
+// about returns the sum of the squares of a group's rewards about m.
+func (g *group) about(m float64) float64 {
+	sum := 0.0
+	for _, x := range g.reward {
+		sum += (x - m) * (x - m)
+	}
+	return sum
 }
 
 // mean returns the mean reward of a group.

@@ -63,7 +63,7 @@ func ReadTexts(ctx context.Context, o Options) (*Texts, error) {
 			h = &texted{}
 			having[g] = h
 		}
-		h.see(t, im.format, r, im.tally.names[g.prompt])
+		h.see(t, im.format, r, string(im.names.at(g.prompt)))
 		return nil
 	}
 	if err := im.read(files); err != nil {
@@ -123,8 +123,8 @@ func (t *Texts) number(im *importer, having map[*group]*texted) {
 	for i := range t.visits {
 		t.visits[i] = -1
 	}
-	visits := make([]int, len(im.tally.names))
-	for _, g := range im.groups { // those that count, by step
+	visits := make([]int, len(im.names.ends))
+	for _, g := range im.tally.kept() {
 		if visits[g.prompt] == 0 {
 			t.Prompts++
 		}
@@ -217,7 +217,7 @@ func (t *Texts) rollout(im *importer, r record, g *group) (Rollout, bool, error)
 	if completion == "" {
 		return Rollout{}, false, nil
 	}
-	prompt := im.tally.names[g.prompt]
+	prompt := string(im.names.at(g.prompt))
 	answer := said(t.answer(im.format, r), "")
 	if answer == "" {
 		answer = t.joined(im.format, r, prompt)
