@@ -164,7 +164,7 @@ type worst struct {
 
 func (w *worst) add(x float64) {
 	w.cases++
-	if !(x <= w.most) { // NaN comes in, and stays
+	if !(x <= w.most) && !math.IsNaN(w.most) { // NaN comes in, and stays
 		w.most = x
 	}
 }

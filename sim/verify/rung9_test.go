@@ -85,7 +85,7 @@ func TestEverySum(t *testing.T) {
 // TestBench: strategies spend on the bench what they say they do, prompts that
 // are dead or solved answer so, and a run begins anew.
 func TestBench(t *testing.T) {
-	for text, want := range map[string]int{"fixed:g=5": 20, "vigor": 32, "oracle:objective=hits,g=3,hard=1": 12, "mc-ucb:g=6": 24} {
+	for text, want := range map[string]int{"fixed:g=5": 20, "vigor": 4*2 + 2*4 + 1*8 + 1*16, "oracle:objective=hits,g=3,hard=1": 12, "mc-ucb:g=6": 24} {
 		b, err := newBench(text, []float64{0, 1, 0, 1}, stream.Rand(stream.New(1)))
 		if err != nil {
 			t.Fatal(err)
