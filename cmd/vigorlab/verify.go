@@ -61,7 +61,7 @@ report.md, and goes on where an interrupted run stopped.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.quick, "quick", false, "fewer replicates: the whole ladder in under a minute")
 	flags.StringSliceVar(&f.only, "only", nil, "only these rungs or studies, `ID`s such as 2 or 4.screening")
-	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes for rung 7, a `FILE` of CSV, .jsonl or .parquet, repeatable")
+	flags.StringArrayVar(&f.tables, "table", nil, "recorded outcomes for rungs 7 and 10, a `FILE` of CSV, .jsonl or .parquet, repeatable")
 	flags.Var(&textFlag{&f.live, "live", "a directory", &f.faults}, "live", "the `DIR` of a complete run of rollout, for rung 8")
 	f.register(flags)
 	return cmd

@@ -157,6 +157,30 @@ func untestable(id, claim, why string) *Section {
 	return &Section{Rows: []Row{{ID: id, Kind: Claim, Claim: claim, Method: "none", Verdict: Untestable, Note: why, Reason: why}}}
 }
 
+// atMost is compared for a figure that is claimed to be at most a bound: only
+// what it exceeds the bound by speaks against it.
+func atMost(row Row, estimate, se, bound float64) Row {
+	row = compared(row, estimate, se, bound)
+	row.Test = "one-sided z-test"
+	*row.P = 1
+	if estimate > bound {
+		*row.P = math.Erfc((estimate-bound)/se/math.Sqrt2) / 2
+	}
+	if math.IsNaN(*row.P) || math.IsNaN(estimate) {
+		*row.P = 0
+	}
+	return row
+}
+
+// printed fills row with an exact figure beside a published one that has so many
+// decimals.
+func printed(row Row, estimate, reference float64, decimals int) Row {
+	half := math.Pow(10, -float64(decimals)) / 2
+	row.Kind = Claim
+	row.Test = fmt.Sprintf("exact: to the %d decimals that are printed", decimals)
+	return bounded(row, estimate, reference, math.Abs(estimate-reference) <= half*(1+exactTolerance))
+}
+
 // bounded fills row with a figure beside the bound of its claim, or the one
 // that it must reach: holds says whether it keeps to it.
 func bounded(row Row, worst, bound float64, holds bool) Row {

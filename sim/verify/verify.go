@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"vigorlab/distributions/spec"
@@ -34,7 +35,7 @@ const (
 // A Row is one claim of the ladder, checked.
 type Row struct {
 	ID        string      `json:"id"`   // study.ID, then what it was tried on
-	Rung      int         `json:"rung"` // 1..8
+	Rung      int         `json:"rung"` // 1..11
 	Kind      string      `json:"kind"` // Claim | Check
 	Claim     string      `json:"claim"`
 	Method    string      `json:"method"`
@@ -179,6 +180,12 @@ type study struct {
 	run         func(context.Context, *env) (*Section, error)
 }
 
+// rung is the rung's number, as it is written.
+func (s *study) rung() string {
+	number, _, _ := strings.Cut(s.id, ".")
+	return number
+}
+
 // env is what a study has at hand.
 type env struct {
 	cfg      *Config
@@ -227,7 +234,10 @@ func climb(ctx context.Context, cfg *Config, s study) (*Section, error) {
 		return nil, err
 	}
 	section.Study = s.id
-	rung := int(s.id[0] - '0')
+	rung, err := strconv.Atoi(s.rung())
+	if err != nil {
+		return nil, err
+	}
 	for i := range section.Rows {
 		row := &section.Rows[i]
 		row.Rung = rung
@@ -243,7 +253,7 @@ func climb(ctx context.Context, cfg *Config, s study) (*Section, error) {
 
 // ladder returns every study in order.
 func ladder(cfg *Config) []study {
-	return slices.Concat(rung1(), rung2(), rung3(), rung4(), rung5(), rung6(), rung7(cfg), rung8(cfg))
+	return slices.Concat(rung1(), rung2(), rung3(), rung4(), rung5(), rung6(), rung7(cfg), rung8(cfg), rung9(), rung10(cfg), rung11())
 }
 
 // choose returns the studies that only names, in the order of the ladder.
@@ -254,7 +264,7 @@ func choose(studies []study, only []string) ([]study, error) {
 	var known []string
 	for _, s := range studies {
 		known = append(known, s.id)
-		if rung := s.id[:1]; !slices.Contains(known, rung) {
+		if rung := s.rung(); !slices.Contains(known, rung) {
 			known = append(known, rung)
 		}
 	}
@@ -265,7 +275,7 @@ func choose(studies []study, only []string) ([]study, error) {
 		}
 	}
 	for _, s := range studies {
-		if slices.Contains(only, s.id) || slices.Contains(only, s.id[:1]) {
+		if slices.Contains(only, s.id) || slices.Contains(only, s.rung()) {
 			picked = append(picked, s)
 		}
 	}
