@@ -387,9 +387,6 @@ func (w *writer) appends() bool { return w.path(1) == w.path(2) }
 // resumes reports whether a run that goes on shows in the log.
 func (w *writer) resumes() bool { return w.appends() && !w.stepless() }
 
-// documents reports whether a file has records that spread over lines.
-func (w *writer) documents() bool { return !w.lines && !w.binary && w.head == "" && w.split == nil }
-
 // place returns the path of a step, 0 for none.
 func (w *writer) place(step int) string {
 	if step == 0 && w.bare != "" {
