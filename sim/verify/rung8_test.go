@@ -370,12 +370,12 @@ func TestLiveSizesByHand(t *testing.T) {
 // TestSizeBins: sizes of few groups join their neighbours; those between or beyond
 // classes count to the nearest below.
 func TestSizeBins(t *testing.T) {
-	o := &sim.Observation{Batch: 40, TrainedN: slices.Concat(slices.Repeat([]int{2}, 20), slices.Repeat([]int{3}, 6), slices.Repeat([]int{5}, 6), slices.Repeat([]int{9}, 8))}
+	o := &sim.Observation{Batch: 40, TrainedN: slices.Concat(slices.Repeat([]int{2}, 20), slices.Repeat([]int{3}, 6), slices.Repeat([]int{5}, 6), slices.Repeat([]int{9}, 8)), TrainedS: make([]int, 40)}
 	bins := sizeBins(o, 20)
 	if got := fmt.Sprint(bins); got != "[2 3-9]" {
 		t.Fatalf("classes %s, want 10 groups of 2 and 10 of 3 to 9", got)
 	}
-	other := &sim.Observation{Batch: 4, TrainedN: []int{1, 2, 4, 30}}
+	other := &sim.Observation{Batch: 4, TrainedN: []int{1, 2, 4, 30}, TrainedS: make([]int, 4)}
 	if got := sizesOf(other, bins); !slices.Equal(got, []float64{0.5, 0.5}) {
 		t.Errorf("shares %v, want 1 and 2 in the first class, 4 and 30 in the second", got)
 	}
