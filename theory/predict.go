@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"vigorlab/distributions"
+	"vigorlab/sim/lookahead"
 	"vigorlab/sim/schedule"
 )
 
@@ -25,16 +26,18 @@ func number(x float64, err error, missing string) Number {
 	return Number{Value: x}
 }
 
-// An Input names what to predict. At most one of Vigor and Group says which
-// strategy; neither stands for one that has no exact theory.
+// An Input names what to predict. At most one of Vigor, Group and Lookahead says
+// which strategy; none stands for one that has no exact theory.
 type Input struct {
 	Variance distributions.VarianceLaw // never nil
 	Law      distributions.Law         // nil where the law has no rewards
 	Vigor    *schedule.Vigor           // nil for other strategies
 	Group    int                       // of the fixed group; 0 for other strategies
-	Batch    int                       // >= 1
-	Frontier float64                   // c in [0, 1]
-	Nodes    int                       // quadrature nodes, as VigorMeanField takes them
+	// Lookahead is nil for other strategies.
+	Lookahead *lookahead.Parameters
+	Batch     int     // >= 1
+	Frontier  float64 // c in [0, 1]
+	Nodes     int     // quadrature nodes, as VigorMeanField takes them
 }
 
 // A Prediction holds everything that theory says about a strategy on a
@@ -110,6 +113,9 @@ func Predict(in Input) (*Prediction, error) {
 	case in.Group != 0:
 		p.Eta = in.fixedEtas()
 		in.addField(p)
+	case in.Lookahead != nil:
+		p.Eta = in.lookaheadEtas()
+		in.addField(p)
 	default:
 		*p = in.lawAlone()
 	}
@@ -129,12 +135,16 @@ func (in Input) check() error {
 	errs := []error{
 		unless(in.Variance != nil, errors.New("theory: no law, want one")),
 		unless(in.Vigor == nil || in.Group == 0, errors.New("theory: want a schedule or a fixed group, not both")),
+		unless(in.Lookahead == nil || in.Vigor == nil && in.Group == 0, errors.New("theory: want lookahead, a schedule or a fixed group, one of them")),
 		unless(in.Group >= 0 && in.Group <= schedule.MaxGroup, outside("g", in.Group, groupRange)),
 		unless(in.Batch >= 1, outside("batch", in.Batch, "a whole number >= 1")),
 		checkQuadrature(in.Frontier, in.Nodes),
 	}
 	if in.Vigor != nil {
 		errs = append(errs, in.Vigor.Validate())
+	}
+	if in.Lookahead != nil {
+		errs = append(errs, in.Lookahead.Validate())
 	}
 	return errors.Join(errs...)
 }
@@ -158,6 +168,18 @@ func (in Input) fixedEtas() Etas {
 		ClosedForm: in.closedForm(func(float64) (float64, error) { return 1, nil }),
 		Law:        law, FiniteBatch: law, Noisy: noisy,
 		Cap: one, LawCap: number(lawCap, err, ""), CapBatch: one,
+	}
+}
+
+// lookaheadEtas are those that hold whatever is learnt: no allocation of groups
+// of at most max passes max/g.
+func (in Input) lookaheadEtas() Etas {
+	none := Number{Reason: "lookahead ranks by outcomes: perfect selection is VIGOR's"}
+	most := Number{Value: float64(in.Lookahead.Max) / float64(in.Lookahead.Group)}
+	lawCap, err := CapLaw(in.Variance)
+	return Etas{
+		ClosedForm: none, Law: none, FiniteBatch: none, // Noisy comes with the mean field
+		Cap: most, LawCap: number(lawCap, err, ""), CapBatch: most,
 	}
 }
 
@@ -240,7 +262,7 @@ func (in Input) addField(p *Prediction) {
 	pair := func(get func(*MeanField) float64) Pair {
 		return Pair{number(get(field), err, noVariance), number(get(fixed), err, noVariance)}
 	}
-	if in.Vigor != nil {
+	if in.Group == 0 {
 		set(&p.Eta.Noisy, field.Eta, noVariance)
 	}
 	set(&p.EtaGenerated, field.EtaGenerated, noVariance)
@@ -267,6 +289,13 @@ func (in Input) meanFields() (field, fixed *MeanField, err error) {
 	if in.Law == nil {
 		return nil, nil, errors.New(noRewards)
 	}
+	if in.Lookahead != nil {
+		if field, err = LookaheadMeanField(in.Law, *in.Lookahead, in.Frontier, in.Nodes); err != nil {
+			return nil, nil, err
+		}
+		fixed, err = FixedMeanField(in.Law, float64(in.Lookahead.Group), in.Frontier, in.Nodes)
+		return field, fixed, err
+	}
 	if in.Vigor == nil {
 		field, err = FixedMeanField(in.Law, float64(in.Group), in.Frontier, in.Nodes)
 		return field, field, err
@@ -282,7 +311,10 @@ func (in Input) meanFields() (field, fixed *MeanField, err error) {
 // scheduleOnly holds what does not depend on the law: group sizes and the
 // rollouts they cost. It is nil where the groups cannot be built.
 func (in Input) scheduleOnly() *MeanField {
-	if in.Vigor == nil {
+	switch {
+	case in.Lookahead != nil:
+		return &MeanField{Rollouts: float64(in.Lookahead.Group)}
+	case in.Vigor == nil:
 		return &MeanField{Rollouts: float64(in.Group), GroupSizes: []SizeShare{{in.Group, 1}}}
 	}
 	rollouts, err := in.Vigor.Rollouts()

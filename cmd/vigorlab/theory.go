@@ -132,6 +132,9 @@ func (f *theoryFlags) strategy(ctx context.Context, in *theory.Input) string {
 		if !s.Capabilities().PicksPrompts {
 			in.Group = s.Group()
 		}
+	case *strategy.Lookahead:
+		plan := s.Plan()
+		in.Lookahead = &plan
 	}
 	return s.Spec()
 }

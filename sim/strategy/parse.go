@@ -62,6 +62,7 @@ var kinds = []kind{
 	gresoKind,
 	gvmKind,
 	knapsackKind,
+	lookaheadKind,
 	mcucbKind,
 	neymanKind,
 	oracleKind,

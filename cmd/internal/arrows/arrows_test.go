@@ -31,10 +31,11 @@ var arrows = []struct{ pkg, may string }{
 	{"distributions/table", ""},
 	{"distributions/lawtest", "distributions"},
 
-	{"sim/schedule", ""}, // whole numbers only, so that theory and sim/strategy can share it
-	{"sim/stream", ""},   // seeding
+	{"sim/schedule", ""},  // whole numbers only, so that theory and sim/strategy can share it
+	{"sim/stream", ""},    // seeding
+	{"sim/lookahead", ""}, // plans alone, likewise
 
-	{"theory", "distributions sim/schedule"},
+	{"theory", "distributions sim/lookahead sim/schedule"},
 
 	{"sim/rollout", "sim/stream"},
 	{"sim/source", "distributions distributions/table sim/rollout sim/stream"},
@@ -42,7 +43,7 @@ var arrows = []struct{ pkg, may string }{
 	{"sim/source/live", "sim/rollout sim/stream"},
 	{"sim/source/live/livetest", "sim/stream"},
 	{"sim/source/prompts", "distributions/table"},
-	{"sim/strategy", "distributions distributions/spec sim/rollout sim/schedule"},
+	{"sim/strategy", "distributions distributions/spec sim/lookahead sim/rollout sim/schedule"},
 	{"sim/strategy/strategytest", "sim/rollout sim/strategy"},
 	{"sim/advantage", "distributions"},
 	{"sim/logs", "distributions/table"},
@@ -76,6 +77,7 @@ var arrows = []struct{ pkg, may string }{
 // them: its first sentence as a test. Names may end in /... on either side.
 var refused = []struct{ pkg, imports, why string }{
 	{"theory", "math/rand/... crypto/rand golang.org/x/exp/rand", "theory refuses randomness"},
+	{"sim/lookahead", "math/rand/... crypto/rand golang.org/x/exp/rand", "plans refuse randomness"},
 	{"distributions/...", "os/... io/ioutil net/...", "distributions opens no files: commands hand it an opener"},
 	{"sim/source/live", "os/...", "the client reads no environment and no files: commands hand it all"},
 	{"plots", "math/rand/... crypto/rand gonum.org/v1/gonum/...", "plots receives finished numbers"},
@@ -124,6 +126,8 @@ func TestPlantedImports(t *testing.T) {
 		{"distributions/spec", "os"},
 		{"sim/schedule", "vigorlab/distributions"},
 		{"sim/stream", "vigorlab/sim/rollout"},
+		{"sim/lookahead", "vigorlab/sim/strategy"},
+		{"sim/lookahead", "math/rand/v2"},
 		{"sim/rollout", "vigorlab/sim/strategy"},
 		{"sim/source", "vigorlab/sim/strategy"},
 		{"sim/source/live", "vigorlab/sim/strategy"},
@@ -168,8 +172,8 @@ func TestPlantedImports(t *testing.T) {
 		imports []string
 		unused  string
 	}{
-		{[]string{"vigorlab/distributions", "vigorlab/sim/schedule"}, ""},
-		{[]string{"vigorlab/distributions", "fmt"}, "theory may import sim/schedule and does not"},
+		{[]string{"vigorlab/distributions", "vigorlab/sim/lookahead", "vigorlab/sim/schedule"}, ""},
+		{[]string{"vigorlab/distributions", "vigorlab/sim/lookahead", "fmt"}, "theory may import sim/schedule and does not"},
 	} {
 		got := strings.Join(unused([]pkg{{"vigorlab/theory", c.imports}}), "\n")
 		if strings.Contains(got, "theory may import") != (c.unused != "") || !strings.Contains(got, c.unused) {
