@@ -3,6 +3,7 @@ package strategy
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"vigorlab/distributions/spec"
@@ -56,15 +57,20 @@ type kind struct {
 var kinds = []kind{
 	fixedKind,
 	vigorKind,
+	ar3poKind,
+	arcusKind,
 	ceroKind,
+	cero2Kind,
 	cobaKind,
 	dapoKind,
 	gresoKind,
 	gvmKind,
+	horaKind,
 	knapsackKind,
 	mcucbKind,
 	neymanKind,
 	oracleKind,
+	pairKind,
 	pilotCommitKind,
 	podsKind,
 	reinforceAdaKind,
@@ -73,6 +79,7 @@ var kinds = []kind{
 	specEvalKind,
 	thompsonKind,
 	vipKind,
+	xrpoKind,
 }
 
 // Spending returns a spec of every known strategy for a comparison at g >= 1
@@ -103,6 +110,22 @@ func names() []string {
 		n = append(n, k.info.Name)
 	}
 	return n
+}
+
+// needInt reads a whole number in [low, high] that has no default: a constant
+// that no source states. It returns low for what is at fault.
+func needInt(a *spec.Args, key string, low, high int) int {
+	if _, given := a.Text(key); !given {
+		a.Add(fmt.Errorf("%s is missing, want a whole number in [%d, %d]", key, low, high))
+		return low
+	}
+	return a.Int(key, low, low, high)
+}
+
+// needFloat is needInt for a number that ok accepts; it returns NaN for what is
+// at fault.
+func needFloat(a *spec.Args, key, want string, ok func(float64) bool) float64 {
+	return a.Float(key, math.NaN(), want, ok)
 }
 
 // ratio reads an exact decimal or fraction that ok accepts.
