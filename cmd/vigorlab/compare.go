@@ -277,8 +277,11 @@ func (f *compareFlags) field(ctx context.Context) []strategy.Strategy {
 		specs = append(specs, text)
 	}
 	field := f.distinct(ctx, specs)
-	// Bars that see the truth stand last.
-	slices.SortStableFunc(field, func(a, b strategy.Strategy) int { return cmp.Compare(sees(a), sees(b)) })
+	// Behind the baselines, methods stand by their place in the taxonomy, and bars
+	// that see the truth last.
+	slices.SortStableFunc(field[min(len(field), len(baselines(f.cfg.Group))):], func(a, b strategy.Strategy) int {
+		return cmp.Or(cmp.Compare(sees(a), sees(b)), comparePlaces(a.Spec(), b.Spec()))
+	})
 	return field
 }
 

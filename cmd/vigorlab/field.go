@@ -73,6 +73,10 @@ func (w *comparedWorld) test() string {
 func (w *comparedWorld) row(k int, group string) output.Object {
 	s := &w.Strategies[k]
 	o := output.Object{{Key: "strategy", Value: s.Strategy}, {Key: "group", Value: group}}
+	if info := strategyInfo(s.Strategy); info != nil {
+		o.Add("provenance", info.Provenance)
+		o.Add("taxonomy", info.Taxonomy)
+	}
 	for _, f := range s.Named() {
 		o.Add(f.Name, figure(*f.Estimate))
 	}
@@ -197,7 +201,7 @@ func (c *fieldComparison) text(t *output.Text) {
 // footnotes says what the figures mean, and what they do not.
 func (c *fieldComparison) footnotes() []string {
 	first := c.worlds[0]
-	return []string{
+	notes := []string{
 		fmt.Sprintf("Figures count what a generated rollout buys, so that budgets that differ can be compared. signal is the mean within-group "+
 			"standard deviation of the rewards that a trained rollout meets, progress weighs it by u = 4p(1-p) relative to fixed:g=%d. hits are "+
 			"hard prompts (p <= %v) with a success, in groups that were discarded too, and effective the mixed groups trained on, both per %d "+
@@ -213,7 +217,22 @@ func (c *fieldComparison) footnotes() []string {
 			"level %g over all populations. Two ranges may overlap though the two differ: beats in --format json tells. Strategies that see the truth "+
 			"are bars and have no rank; fixed groups are the baselines that any method must beat. No objective here is training: a larger figure need "+
 			"not train faster.", first.test(), first.Level*float64(len(c.worlds))),
+		"Methods stand by family, and by when they decide and pay for it: before a step's generation, during it, or after it, when rollouts " +
+			"are left out (vigorlab strategies has the taxonomy).",
 	}
+	if note, ok := rebuilt(c.specs()); ok {
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+// specs returns the normalised specs.
+func (c *fieldComparison) specs() []string {
+	var specs []string
+	for _, s := range c.worlds[0].Strategies {
+		specs = append(specs, s.Strategy)
+	}
+	return specs
 }
 
 // report returns report.md: who leads where, and the figures with captions.
@@ -247,7 +266,7 @@ func (c *fieldComparison) report() []byte {
 func (w *comparedWorld) text(t *output.Text, groups []string) {
 	names := make([]string, len(w.Strategies))
 	for k, s := range w.Strategies {
-		names[k] = shortSpec(s.Strategy)
+		names[k] = labelSpec(s.Strategy)
 	}
 	t.Blank()
 	for _, r := range w.Rankings {
@@ -261,6 +280,7 @@ func (w *comparedWorld) text(t *output.Text, groups []string) {
 	}
 	ranks.Head = append(ranks.Head, "generated")
 	for k, name := range names {
+		w.addSection(&ranks, k, groups)
 		cells := []string{name}
 		for _, r := range w.Rankings {
 			cells = append(cells, r.Ranks[k].String())
@@ -271,15 +291,15 @@ func (w *comparedWorld) text(t *output.Text, groups []string) {
 	t.Grid(ranks)
 	t.Blank()
 	t.Line("What a generated rollout buys")
-	t.Grid(w.grid(names, gainColumns))
+	t.Grid(w.grid(names, groups, gainColumns))
 	if w.Strategies[0].Tokens.Reason == "" {
 		t.Blank()
 		t.Line(fmt.Sprintf("What a generated token buys, fixed:g=%d = 1", w.Group))
-		t.Grid(w.grid(names, tokenColumns))
+		t.Grid(w.grid(names, groups, tokenColumns))
 	}
 	t.Blank()
 	t.Line("What it costs")
-	t.Grid(w.grid(names, w.costs()))
+	t.Grid(w.grid(names, groups, w.costs()))
 }
 
 // leaders says in a line who may be the best by an objective, methods and
@@ -288,7 +308,7 @@ func (w *comparedWorld) leaders(r sim.Ranking, groups []string) string {
 	var first []string
 	for k, rank := range r.Ranks {
 		if rank.Low == 1 {
-			name := shortSpec(w.Strategies[k].Strategy)
+			name := labelSpec(w.Strategies[k].Strategy)
 			if groups[k] == groupBaselines {
 				name += " (a baseline)"
 			}
@@ -316,13 +336,22 @@ func (w *comparedWorld) costs() []column {
 	return columns
 }
 
+// addSection adds a heading where strategy k opens a section of a table.
+func (w *comparedWorld) addSection(g *output.Grid, k int, groups []string) {
+	of := func(k int) string { return section(groups[k], w.Strategies[k].Strategy) }
+	if k == 0 || of(k) != of(k-1) {
+		g.Add(of(k) + ":")
+	}
+}
+
 // grid returns a table with a row a strategy.
-func (w *comparedWorld) grid(names []string, columns []column) output.Grid {
+func (w *comparedWorld) grid(names, groups []string, columns []column) output.Grid {
 	g := output.Grid{Head: []string{""}}
 	for _, c := range columns {
 		g.Head = append(g.Head, c.words)
 	}
 	for k, name := range names {
+		w.addSection(&g, k, groups)
 		cells := []string{name}
 		for _, c := range columns {
 			cells = append(cells, output.Measured(figure(named(w.Strategies[k].Named(), c.name))))
@@ -394,7 +423,7 @@ func (c *fieldComparison) ranksData(objective string) plots.RanksData {
 		if c.groups[k] == groupBars {
 			continue
 		}
-		row := plots.RankRow{Group: c.groups[k], Label: shortSpec(s.Strategy)}
+		row := plots.RankRow{Group: section(c.groups[k], s.Strategy), Label: labelSpec(s.Strategy)}
 		for _, w := range c.worlds {
 			var cell plots.RankRange
 			for _, r := range w.Rankings {
@@ -434,7 +463,7 @@ func (w *comparedWorld) shown(groups []string, name string) []int {
 func (w *comparedWorld) allocationData(shown []int) plots.AllocationData {
 	d := plots.AllocationData{Relative: true}
 	for _, k := range shown {
-		f := plots.Family{Label: shortSpec(w.Strategies[k].Strategy)}
+		f := plots.Family{Label: labelSpec(w.Strategies[k].Strategy)}
 		for _, b := range w.Strategies[k].Allocation {
 			if b.Rollouts.Reason == "" {
 				f.MonteCarlo = append(f.MonteCarlo, measured((b.Low+b.High)/2, b.Rollouts))
@@ -454,7 +483,7 @@ func (w *comparedWorld) curveData(shown []int) plots.CostQualityData {
 		d.Quality = "mean success probability of the prompt set"
 	}
 	for _, k := range shown {
-		f := plots.Family{Label: shortSpec(w.Strategies[k].Strategy)}
+		f := plots.Family{Label: labelSpec(w.Strategies[k].Strategy)}
 		spent := 0.0
 		for _, p := range w.Strategies[k].Curve {
 			if learns { // p is that before the step

@@ -19,7 +19,7 @@ func TestRanksLeaveOutBars(t *testing.T) {
 		},
 	}
 	d := c.ranksData("signal_token")
-	if len(d.Strategies) != 2 || d.Strategies[1].Label != "greso" || d.Strategies[1].Group != groupMethods {
+	if len(d.Strategies) != 2 || d.Strategies[1].Label != "greso" || d.Strategies[1].Group != "budgeting, paid before" {
 		t.Fatalf("rows %+v, want fixed:g=8 and greso", d.Strategies)
 	}
 	for _, row := range d.Strategies {

@@ -434,7 +434,7 @@ func (t *training) names() []string {
 	}
 	names := make([]string, len(t.Arms))
 	for i := range t.Arms {
-		words := []string{shortSpec(t.Arms[i].Strategy)}
+		words := []string{labelSpec(t.Arms[i].Strategy)}
 		for _, part := range parts {
 			differs := slices.ContainsFunc(t.Arms, func(a trial.ArmResult) bool { return part(&a) != part(&t.Arms[0]) })
 			if word := part(&t.Arms[i]); differs && word != "" {

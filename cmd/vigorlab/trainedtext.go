@@ -24,7 +24,7 @@ func (t *training) text(x *output.Text) {
 			if provenance(t.Arms[i].System) == reconstruction {
 				strategy += ", " + reconstruction
 			}
-			names[i] = fmt.Sprintf("%s (%s)", strategy, letter(i))
+			names[i] = marked(t.Arms[i].Strategy, fmt.Sprintf("%s (%s)", strategy, letter(i)))
 			x.Note(names[i]+"  ", name)
 		}
 	}
@@ -349,6 +349,13 @@ func (t *training) footnotes() []string {
 			"length its length over that one's; - where the signal cannot be told from 0.")
 	}
 	lines = append(lines, t.diagnosticNotes()...)
+	var specs []string
+	for i := range t.Arms {
+		specs = append(specs, t.Arms[i].Strategy)
+	}
+	if note, ok := rebuilt(specs); ok {
+		lines = append(lines, note)
+	}
 	if len(t.lagLines()) > 0 {
 		lines = append(lines, lagNote)
 	}

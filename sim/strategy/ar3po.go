@@ -63,6 +63,7 @@ var ar3poKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, History: true, ChangesLoss: true},
 		Provenance:   "reconstruction",
 		Source:       "AR3PO, arXiv 2509.25808, from notes on it",
+		Taxonomy:     PlacedByUs(LeverAlgorithmic, FamilyBudgeting, "C", PaidDuring),
 	},
 	parse: parseAR3PO,
 	spending: func(g, _ int) string { // two stages of half of g: at most g a prompt

@@ -100,6 +100,7 @@ var arcusKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, History: true, ExactBudget: true, PicksPrompts: true},
 		Provenance:   "reconstruction",
 		Source:       "Prompts Live on an Arc, arXiv 2609.38018, from notes and a third party's implementation",
+		Taxonomy:     taxonomyBudgets,
 	},
 	parse: parseArcus,
 	spending: func(g, _ int) string { // (1+rho) g' rollouts a prompt of the batch, the nearest to g

@@ -83,6 +83,7 @@ var cero2Kind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, History: true, PicksPrompts: true},
 		Provenance:   "reconstruction",
 		Source:       "CERO: Where and When to Allocate Rollouts, arXiv 2610.09679, from its abstract and notes",
+		Taxonomy:     taxonomyBudgets,
 	},
 	parse: parseCero2,
 	spending: func(g, steps int) string { // all but g and rounds is our choice

@@ -45,6 +45,7 @@ var horaKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
 		Provenance:   "reconstruction",
 		Source:       "HORA, arXiv 2605.07114, from its abstract; the utility is derived",
+		Taxonomy:     budgetsInRounds,
 	},
 	parse:    parseHORA,
 	spending: func(g, _ int) string { return fmt.Sprintf("hora:g=%d,base=%d", g, max(1, g/2)) }, // half of it is our choice

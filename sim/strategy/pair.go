@@ -83,6 +83,7 @@ var pairKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, History: true, ChangesLoss: true},
 		Provenance:   "reconstruction",
 		Source:       "PAIR, arXiv 2608.11368, its inclusion design and weights, from its abstract and notes; prompts in place of prefixes are ours",
+		Taxonomy:     PlacedByTaxonomy(LeverBoth, FamilyPartial, "B, C", PaidDuring),
 	},
 	parse: parsePair,
 	spending: func(g, _ int) string { // n and min are our choice

@@ -62,6 +62,7 @@ var xrpoKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
 		Provenance:   "reconstruction",
 		Source:       "XRPO, arXiv 2510.06672, its allocator alone, from notes on it",
+		Taxonomy:     budgetsInRounds,
 	},
 	parse: parseXRPO,
 	spending: func(g, _ int) string { // base, phases, alpha and lambda are our choice
