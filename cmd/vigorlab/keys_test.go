@@ -312,7 +312,7 @@ func TestKeys(t *testing.T) {
 		{"policies", map[string]string{"0": "doc name parameters provenance source", "0.parameters.0": "default doc name range"}},
 		{"systems", map[string]string{"0": "diagnostics name parameters provenance source taxonomy", "0.parameters.0": "default doc name range"}},
 		{"populations", map[string]string{
-			"0":              "capabilities name parameters provenance source taxonomy",
+			"0":              "capabilities name parameters provenance source",
 			"0.parameters.0": "default doc name range",
 		}},
 		{"version", map[string]string{"": "coding command go platform reason revision schema version"}},
