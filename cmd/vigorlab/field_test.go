@@ -14,8 +14,8 @@ func TestRanksLeaveOutBars(t *testing.T) {
 	c := &fieldComparison{
 		groups: []string{groupBaselines, groupMethods, groupBars},
 		worlds: []comparedWorld{
-			{"short", &sim.Comparison{Strategies: strategies, Rankings: []sim.Ranking{{Objective: "signal", Ranks: ranks}}}},
-			{"long", &sim.Comparison{Strategies: strategies, Rankings: []sim.Ranking{{Objective: "signal", Ranks: ranks}, {Objective: "signal_token", Ranks: ranks}}}},
+			{"short", "short", &sim.Comparison{Strategies: strategies, Rankings: []sim.Ranking{{Objective: "signal", Ranks: ranks}}}},
+			{"long", "long", &sim.Comparison{Strategies: strategies, Rankings: []sim.Ranking{{Objective: "signal", Ranks: ranks}, {Objective: "signal_token", Ranks: ranks}}}},
 		},
 	}
 	d := c.ranksData("signal_token")

@@ -151,9 +151,12 @@ func marked(spec, label string) string {
 	return label
 }
 
-// strategyInfo returns what is known of the strategy of a spec, nil where that
-// is nothing.
+// strategyInfo returns what is known of the strategy of a spec, or of the one that
+// it is a random control of; nil where that is nothing.
 func strategyInfo(spec string) *strategy.Info {
+	if of, ok := strategy.ControlOf(spec); ok {
+		spec = of
+	}
 	name, _, _ := strings.Cut(spec, ":")
 	known := strategy.Known()
 	if i := slices.IndexFunc(known, func(k strategy.Info) bool { return k.Name == name }); i >= 0 {
@@ -171,6 +174,9 @@ func rebuilt(specs []string) (note string, ok bool) {
 // shortSpec leaves out the parameters that have their defaults; it parses to
 // the same strategy.
 func shortSpec(text string) string {
+	if of, ok := strategy.ControlOf(text); ok {
+		return strategy.ControlSpec(shortSpec(of))
+	}
 	s, err := spec.Parse(text)
 	if err != nil || len(s.Params) < 2 {
 		return text

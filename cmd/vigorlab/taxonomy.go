@@ -19,6 +19,12 @@ func placeOf(spec string) strategy.Placement {
 	return strategy.Placement{Family: strategy.FamilyNone}
 }
 
+// isControl reports whether a spec is that of a random control.
+func isControl(spec string) bool {
+	_, ok := strategy.ControlOf(spec)
+	return ok
+}
+
 // comparePlaces orders specs by family, and within it by when the cost is paid.
 func comparePlaces(a, b string) int {
 	rank := func(spec string) (family, paid int) {
@@ -31,10 +37,10 @@ func comparePlaces(a, b string) int {
 }
 
 // section names the part of a table that a strategy of the group stands in: for
-// methods their family and when its cost is paid.
+// methods, and their controls, the family and when its cost is paid.
 func section(group, spec string) string {
 	p := placeOf(spec)
-	if group != groupMethods || p.Family == strategy.FamilyNone {
+	if group != groupMethods && group != groupControls || p.Family == strategy.FamilyNone {
 		return group
 	}
 	return strings.TrimPrefix(p.Family, "prompt selection and ") + ", paid " + p.Paid

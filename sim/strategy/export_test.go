@@ -1,5 +1,7 @@
 package strategy
 
+import "math/rand/v2"
+
 // EqualFidelity lets the tests of SERA see how it rounds.
 func EqualFidelity(p []float64, budget, least, most int, n []int) {
 	new(rounding).equalize(p, budget, least, most, n)
@@ -48,3 +50,6 @@ func (p *Pair) Inclusion() []float64 { return p.pi }
 
 // LossWeight lets the tests of Pair see the weight of a rollout in a group of m.
 func (p *Pair) LossWeight(m int, pi float64) float64 { return p.lossWeight(m, pi) }
+
+// Hits lets the tests of Control see how it keeps a part of a group.
+func Hits(n, s, kept int, r *rand.Rand) int { return hits(n, s, kept, r) }

@@ -12,11 +12,15 @@ import (
 
 // Parse reads a strategy spec such as `vigor:m0=2,rounds=4`, or `@FILE` with a
 // file that holds one, as plain text or as the "strategy" of a JSON object.
-// All faults of a spec are reported at once.
+// All faults of a spec are reported at once. Behind control/ it stands for the
+// strategy's random control.
 func Parse(text string, open spec.Opener) (Strategy, error) {
 	text, err := spec.Expand(text, open)
 	if err != nil {
 		return nil, err
+	}
+	if of, ok := ControlOf(strings.TrimSpace(text)); ok {
+		return parseControl(of, open)
 	}
 	if strings.HasPrefix(text, "{") {
 		var plan struct {
