@@ -53,3 +53,9 @@ func (p *Pair) LossWeight(m int, pi float64) float64 { return p.lossWeight(m, pi
 
 // Hits lets the tests of Control see how it keeps a part of a group.
 func Hits(n, s, kept int, r *rand.Rand) int { return hits(n, s, kept, r) }
+
+// Priority lets the tests of XRPO see that of a prompt with s successes in n
+// rollouts, total in the batch.
+func (x *XRPO) Priority(n, s, total int) float64 {
+	return x.priority(deviation(n, s), n, x.bonus(total))
+}

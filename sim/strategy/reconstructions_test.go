@@ -248,8 +248,17 @@ func TestAR3POTrace(t *testing.T) {
 // them are 4, 3 and 2.
 func TestHoraGroups(t *testing.T) { wantGroups(t, "hora") }
 
-// TestXRPOGroups meets groups by Student's law from its incomplete beta function.
-func TestXRPOGroups(t *testing.T) { wantGroups(t, "xrpo") }
+// TestXRPOGroups meets groups, and priorities, by Student's law from its incomplete beta function.
+func TestXRPOGroups(t *testing.T) {
+	wantGroups(t, "xrpo")
+	cases, want := goldenRows(t, "xrpo priority")
+	for i, c := range cases {
+		text, at, _ := strings.Cut(c, "|")
+		x := numbers(t, at)
+		got := mustParse(t, text).(*strategy.XRPO).Priority(int(x[0]), int(x[1]), int(x[2]))
+		wantAll(t, c, []float64{got}, want[i], 1e-12)
+	}
+}
 
 // TestXRPOTrace: 5 rollouts are left for 2 phases of 3 and 2; with a bonus that
 // outweighs all else the smallest groups come first, and without one prompts
@@ -274,7 +283,7 @@ func TestXRPOTrace(t *testing.T) {
 }
 
 // TestCero2Run meets the price, the slopes, the beliefs and who is asked after
-// every step of two runs.
+// every step of three runs.
 func TestCero2Run(t *testing.T) {
 	cases, states := goldenRows(t, "cero-v2 state")
 	_, asked := goldenRows(t, "cero-v2 asked")

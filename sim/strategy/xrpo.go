@@ -110,13 +110,9 @@ func (x *XRPO) Next(b *rollout.Batch, ask []rollout.Request, r *rand.Rand) []rol
 	x.n, x.sd = append(x.n[:0], b.N...), x.sd[:0]
 	for i, n := range b.N {
 		total += n
-		s := float64(b.S[i])
-		x.sd = append(x.sd, math.Sqrt(s*(float64(n)-s)/(float64(n)*float64(n-1))))
+		x.sd = append(x.sd, deviation(n, b.S[i]))
 	}
-	bonus := x.lambda * math.Log1p(float64(total))
-	if !x.linear {
-		bonus = x.lambda * math.Sqrt(math.Log1p(float64(total)))
-	}
+	bonus := x.bonus(total)
 	x.rank = randomRanks(x.rank, b.Len(), r)
 	greedy(x.n, x.part(b.Round, b.Len()), math.MaxInt, func(i, n int) float64 { return x.priority(x.sd[i], n, bonus) }, x.rank)
 	for i := range x.n {
@@ -132,6 +128,21 @@ func (x *XRPO) part(phase, batch int) int {
 		return rest/x.phases + 1
 	}
 	return rest / x.phases
+}
+
+// deviation returns the standard deviation, ddof 1, of n rewards with s
+// successes.
+func deviation(n, s int) float64 {
+	return math.Sqrt(float64(s) * float64(n-s) / (float64(n) * float64(n-1)))
+}
+
+// bonus returns that of a prompt with one rollout, total in the batch.
+func (x *XRPO) bonus(total int) float64 {
+	b := math.Log1p(float64(total))
+	if !x.linear {
+		b = math.Sqrt(b)
+	}
+	return x.lambda * b
 }
 
 // priority returns that of the rollout after n.

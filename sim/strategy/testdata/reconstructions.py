@@ -157,6 +157,25 @@ for g, base, phases, alpha, weight, bonus, count in (
     row("xrpo", f"{spec}|{show(tapes)}", whole(xrpo(g, base, phases, alpha, weight, bonus, tapes)))
 
 
+def xrpo_priority(alpha, weight, bonus, n, s, total):
+    alpha, weight = mp.mpf(alpha), mp.mpf(weight)
+    rewards = [mp.mpf(1)] * s + [mp.mpf(0)] * (n - s)
+    mean = mp.fsum(rewards) / n
+    sd = mp.sqrt(mp.fsum((x - mean) ** 2 for x in rewards) / (n - 1))
+    extra = mp.log(1 + total) / n
+    return sd * (half_width(n, alpha) - half_width(n + 1, alpha)) + weight * (mp.sqrt(extra) if bonus == "root" else extra)
+
+
+for alpha, weight, bonus, n, s, total in (
+    ("0.05", "0.1", "root", 4, 1, 20),
+    ("0.2", "2", "linear", 7, 3, 50),
+    ("0.01", "0.3", "root", 2, 1, 6),
+    ("0.5", "0", "root", 60, 11, 900),
+):
+    spec = f"xrpo:g=100,base=2,phases=1,alpha={alpha},lambda={weight},bonus={bonus}"
+    row("xrpo priority", f"{spec}|{n} {s} {total}", [xrpo_priority(alpha, weight, bonus, n, s, total)])
+
+
 # cero-v2: prices and slopes after every step of a run, and who is asked.
 
 
@@ -189,6 +208,7 @@ run_tapes = ["0" * 60, "0010" * 15, "0110" * 15, "110111111101" * 5, "1111111011
 for pace, rounds, c, a0, b0, rho, eta, price, step in (
     (2, 6, "3", "1", "1", "1", "1", "0.4", "0.5"),
     (1, 9, "1.5", "0.5", "2", "0.8", "3", "0.1", "0.2"),
+    (5, 9, "1", "1", "1", "1", "20", "0", "0.1"),
 ):
     spec = f"cero-v2:g=4,groups=1,rounds={rounds},c={c},a={a0},b={b0},rho={rho},eta={eta},price={price},step={step}"
     for step_number, (run, values) in enumerate(cero2(4, pace, rounds, c, a0, b0, rho, eta, price, step, run_tapes, 9)):
