@@ -409,24 +409,16 @@ func (f *compareFlags) distinct(ctx context.Context, specs []string) []strategy.
 		}
 		if !slices.ContainsFunc(field, func(have strategy.Strategy) bool { return have.Spec() == s.Spec() }) {
 			field = append(field, s)
-			field = append(field, f.controls(s)...)
+			if f.control {
+				c, err := randomControl(s)
+				f.add("--control", err)
+				if c != nil {
+					field = append(field, c)
+				}
+			}
 		}
 	}
 	return field
-}
-
-// controls returns the random control of a method, if controls are asked for.
-func (f *compareFlags) controls(s strategy.Strategy) []strategy.Strategy {
-	_, isControl := strategy.ControlOf(s.Spec())
-	if !f.control || isControl || s.Capabilities().Truth || placeOf(s.Spec()).Family == strategy.FamilyNone {
-		return nil
-	}
-	c, err := strategy.Parse(strategy.ControlSpec(s.Spec()), nil)
-	if err != nil {
-		f.add("--control", err)
-		return nil
-	}
-	return []strategy.Strategy{c}
 }
 
 // baselines returns the baselines, of which a ladder has the first alone.

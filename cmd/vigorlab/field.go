@@ -312,8 +312,7 @@ func (c *fieldComparison) footnotes() []string {
 func (c *fieldComparison) diagnosticNotes() []string {
 	notes := []string{"acceptance is the share of generated groups whose rewards differ, before anything is left out."}
 	if slices.Contains(c.groups, groupControls) {
-		notes = append(notes, "control/S asks as many rollouts as S, in groups and rounds of the same sizes, and leaves out as many, of prompts by lot: what S has "+
-			"over it is what its choice of prompts is worth.")
+		notes = append(notes, controlNote)
 	}
 	if c.ladder {
 		notes = append(notes, "Increments are ratios of means over the same pairs of runs, with errors by the delta method; each stands alone.")

@@ -19,10 +19,23 @@ func placeOf(spec string) strategy.Placement {
 	return strategy.Placement{Family: strategy.FamilyNone}
 }
 
+// controlNote says what a random control is.
+const controlNote = "control/S asks as many rollouts as S, in groups and rounds of the same sizes, and leaves out as many, of prompts by lot: what S has " +
+	"over it is what its choice of prompts is worth."
+
 // isControl reports whether a spec is that of a random control.
 func isControl(spec string) bool {
 	_, ok := strategy.ControlOf(spec)
 	return ok
+}
+
+// randomControl returns the random control of a method; nil for what methods are
+// compared with, what sees the truth, and a control.
+func randomControl(s strategy.Strategy) (strategy.Strategy, error) {
+	if isControl(s.Spec()) || s.Capabilities().Truth || placeOf(s.Spec()).Family == strategy.FamilyNone {
+		return nil, nil
+	}
+	return strategy.Parse(strategy.ControlSpec(s.Spec()), nil)
 }
 
 // comparePlaces orders specs by family, and within it by when the cost is paid.

@@ -59,3 +59,6 @@ func Hits(n, s, kept int, r *rand.Rand) int { return hits(n, s, kept, r) }
 func (x *XRPO) Priority(n, s, total int) float64 {
 	return x.priority(deviation(n, s), n, x.bonus(total))
 }
+
+// Drift lets the tests of ARCUS move its beliefs as a step does.
+func (u *ARCUS) Drift() { u.drift() }

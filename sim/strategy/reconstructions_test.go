@@ -506,6 +506,75 @@ func TestArcusRun(t *testing.T) {
 	}
 }
 
+// TestArcusGaps: a prompt that was left out for a step tells of two steps' drift.
+// After steps that ask both prompts, the first, and the second, v and Q move by
+// what the second shows, over twice its pull and a gap of two.
+func TestArcusGaps(t *testing.T) {
+	const beta = 0.5
+	u := mustParse(t, "arcus:g=4,beta=0.5,warmup=100").(*strategy.ARCUS)
+	u.Begin(2)
+	step := func(ids, successes []int) {
+		b := &rollout.Batch{ID: ids, S: successes, Round: 1}
+		for range ids {
+			b.N = append(b.N, 4)
+		}
+		if err := u.Start(1); err != nil {
+			t.Fatal(err)
+		}
+		u.Next(b, nil, seeded(1))
+		u.Observe(b)
+		u.Drift() // that of the next step
+	}
+	step([]int{0, 1}, []int{1, 1})
+	step([]int{0}, []int{3})
+	before := u.Arc() // v, Q, target, means, variances
+	step([]int{1}, []int{4})
+	z, r := strategy.ArcObservation(4, 4)
+	d := z - before[4]
+	wantNear(t, "v", u.Arc()[0], before[0]+beta*d/(2*math.Sin(2*before[4])), 1e-12)
+	wantNear(t, "Q", u.Arc()[1], (1-beta)*before[1]+beta*(before[1]+(d*d-before[6]-r)/2), 1e-12)
+	if !(u.Arc()[1] > 0.01) {
+		t.Errorf("Q = %v: its floor hides the rule", u.Arc()[1])
+	}
+}
+
+// TestArcusPool: once 100 prompts were seen the others take their mean and total
+// variance, and before that the prior.
+func TestArcusPool(t *testing.T) {
+	for batch, pooled := range map[int]bool{99: false, 100: true} {
+		const prompts = 110
+		u := mustParse(t, "arcus:g=4,rho=0").(*strategy.ARCUS)
+		seen := map[int]bool{}
+		_, err := strategytest.Steps(u, &strategytest.World{
+			Prompts: prompts, Batch: batch, Steps: 1,
+			Answer: func(_, id, _, _ int) int {
+				seen[id] = true
+				return id % 5
+			},
+		}, seeded(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := u.Arc()
+		mean, variance, n := 0.0, 0.0, float64(len(seen))
+		for id := range seen {
+			mean += state[3+id] / n
+		}
+		for id := range seen {
+			variance += (state[3+prompts+id] + (state[3+id]-mean)*(state[3+id]-mean)) / n
+		}
+		if !pooled {
+			mean, variance = math.Pi/4, math.Pi*math.Pi/48
+		}
+		for id := range prompts {
+			if !seen[id] {
+				wantNear(t, "mean", state[3+id], mean, 1e-12)
+				wantNear(t, "variance", state[3+prompts+id], variance, 1e-12)
+			}
+		}
+	}
+}
+
 // TestArcusDraws: of three prompts one is drawn a step, with the odds of its score
 // to the power 1/T. Beliefs after one group each of 0, 1 and 2 of 4 are worked
 // out by ArcKernel and ArcYield. By Hoeffding the share of one prompt in n =
