@@ -79,6 +79,7 @@ func TestControlTrace(t *testing.T) {
 		t.Errorf("the second round goes to places %v alone", second)
 	}
 	// Nobody trained on is not everybody.
+	c = mustParse(t, "control/vigor").(*strategy.Control)
 	c.Follow(&strategy.Plan{Update: strategy.Update{Prompts: []int{}}})
 	set.Begin(b)
 	if c.Next(b, nil, r); c.Update().Prompts == nil {
