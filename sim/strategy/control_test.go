@@ -87,6 +87,27 @@ func TestControlTrace(t *testing.T) {
 	}
 }
 
+// TestControlPicks: the control of a strategy that picks prompts takes as many, any
+// of the set. In 100 steps of 2 of 5 one stays out with probability 5 * .6^100 =
+// 3e-22.
+func TestControlPicks(t *testing.T) {
+	c := mustParse(t, "control/dapo").(*strategy.Control)
+	set, b, r := rollout.NewSet(5), new(rollout.Batch), seeded(8)
+	set.Restart(seeded(9))
+	taken := map[int]bool{}
+	for range 100 {
+		set.Begin(b)
+		c.Follow(&strategy.Plan{Prompts: 2, Rounds: [][]rollout.Request{{{X: 0, N: 1}, {X: 1, N: 1}}}})
+		if ask := c.Next(b, nil, r); len(ask) != 2 || b.Len() != 2 {
+			t.Fatalf("%v asked of %d prompts, want 2 of 2", ask, b.Len())
+		}
+		taken[b.ID[0]], taken[b.ID[1]] = true, true
+	}
+	if len(taken) != 5 {
+		t.Errorf("prompts %v alone are taken", taken)
+	}
+}
+
 // TestHits: of 6 rollouts with 2 successes 3 are kept, which have 0, 1 or 2 of
 // them with probability 1/5, 3/5, 1/5. By Hoeffding the share of one outcome in n =
 // 20,000 strays by .0201 with probability at most 1.9e-7, one of three with less
