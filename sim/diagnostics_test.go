@@ -237,6 +237,9 @@ func TestMatchedCost(t *testing.T) {
 	cfg.MatchedCost = 20
 	c = runSteps(t, cfg, set, parsed("fixed:g=8")...)
 	within(t, "two and a half steps", c.Strategies[0].MatchedEffective, 2.5*(1-1./128))
+	cfg.MatchedCost = 32 // the whole run
+	c = runSteps(t, cfg, set, parsed("fixed:g=8")...)
+	within(t, "the whole run", c.Strategies[0].MatchedEffective, 4*(1-1./128))
 	cfg.MatchedCost = 0
 	if c = runSteps(t, cfg, set, parsed("fixed:g=8")...); c.Matched != 16 {
 		t.Errorf("matched at %v, want half of 4 steps of 8", c.Matched)
