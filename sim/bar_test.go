@@ -25,7 +25,7 @@ var figures = []struct {
 // where the set is eight batches. The sum of two standard errors is at least
 // that of the difference, however the two go together, so that a strategy as
 // good as the oracle passes with probability at most 1e-9 (Student's t, 63
-// degrees of freedom), 3e-7 for 24 others, four objectives and three
+// degrees of freedom), 4e-7 for 30 others, four objectives and three
 // populations. One that is better by ten, at most 18 % of the bar, is missed
 // with probability 0.2 %. The nearest ones have 75 % of the bar's signal, 64 % of
 // its progress, 69 % of its effective groups and 53 % of its hits (pins). It is

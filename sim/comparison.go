@@ -19,6 +19,8 @@ type Comparison struct {
 	Aggregate  string
 	Hard       float64
 	Drift      string
+	Lag        int
+	Matched    float64 // cost at which runs are compared, in rollouts for each group of the batch
 	Level      float64 // of the family of comparisons that the ranks rest on
 	Pairs      int     // comparisons in it
 	Strategies []Compared
@@ -42,6 +44,12 @@ type Compared struct {
 	Effective Estimate // mixed groups trained on, per Group generated rollouts
 	Hits      Estimate // hard prompts with a success in the step, per Group generated rollouts
 
+	Acceptance Estimate // share of the generated groups whose rewards differ, before anything is left out
+
+	// What is reached at the matched cost, in the pair of runs together.
+	MatchedEffective Estimate // mixed groups trained on so far, per group of the batch
+	MatchedP         Estimate // mean success probability of the set
+
 	// The estimate of the gradient that the one-logit policy has in the
 	// direction in which all logits rise alike, relative to the true gradient
 	// of the whole set.
@@ -60,6 +68,10 @@ type Compared struct {
 
 	Allocation []AllocationBin // Rollouts: of a prompt of the bin, relative to equal rollouts for the whole set
 	Curve      []CurvePoint    // by step
+
+	// Increments are the paired ratios of the objectives to those of the strategy
+	// before this one, where a ladder was asked for; the first has none.
+	Increments []Named
 }
 
 // A CurvePoint is where the run stands after a step.
@@ -101,6 +113,9 @@ func (c *Compared) Named() []Named {
 		{"gradient_snr", &c.GradientSNR},
 		{"hits", &c.Hits},
 		{"effective", &c.Effective},
+		{"acceptance", &c.Acceptance},
+		{"matched_effective", &c.MatchedEffective},
+		{"matched_mean_p", &c.MatchedP},
 		{"tokens_per_prompt", &c.Tokens},
 		{"signal_token", &c.SignalToken},
 		{"progress_token", &c.ProgressToken},
@@ -188,6 +203,8 @@ const (
 	reasonNoProgress = "the reference makes no progress: every prompt is dead or solved"
 	reasonNoBelief   = "the strategy keeps no estimate of success probabilities"
 	reasonNoHits     = "the reference hits no hard prompt"
+	reasonCheaper    = "some run ended below the matched cost"
+	reasonNoRung     = "the strategy before it has none"
 )
 
 // comparison turns the sums into figures.
@@ -195,6 +212,7 @@ func (t *stepsTally) comparison(cfg *StepsConfig) *Comparison {
 	c := &Comparison{
 		Prompts: t.worker.prompts, Batch: cfg.Batch, Group: cfg.Group, Steps: cfg.Steps,
 		Replicates: cfg.Replicates, Seed: cfg.Seed, Aggregate: cfg.Aggregate, Hard: cfg.Hard, Drift: cfg.Drift.String(),
+		Lag: cfg.Lag, Matched: cfg.matchedCost(),
 	}
 	for k := range t.worker.arms {
 		c.Strategies = append(c.Strategies, t.compared(k))
@@ -238,6 +256,12 @@ func (t *stepsTally) compared(k int) Compared {
 		Progress:  t.figure(o.progress),
 		Effective: t.figure(o.effective),
 		Hits:      t.figure(o.hits),
+		Acceptance: t.figure(product{
+			scale: 1, reason: reasonNothing,
+			terms: []term{{at(k, stMixed), 1}, {at(k, stAsked), -1}},
+		}),
+		MatchedEffective: t.matched(k, stMatchedEffective),
+		MatchedP:         t.matched(k, stMatchedP),
 		GradientBias: t.figure(product{
 			scale: 1, reason: reasonNoGradient,
 			terms: []term{{at(k, stGradient), 1}, {at(k, stGradients), -1}},
@@ -264,6 +288,9 @@ func (t *stepsTally) compared(k int) Compared {
 		none := Estimate{Reason: reasonNoLengths}
 		c.Tokens, c.SignalToken, c.ProgressToken, c.EffectiveToken, c.HitsToken = none, none, none, none, none
 	}
+	if w.cfg.Ladder && k > 0 {
+		c.Increments = t.increments(k)
+	}
 	c.Allocation = t.allocation(k)
 	for _, m := range t.curves[k] {
 		per := 1 / float64(halves*w.cfg.Batch)
@@ -274,6 +301,31 @@ func (t *stepsTally) compared(k int) Compared {
 		})
 	}
 	return c
+}
+
+// matched estimates what is reached at the matched cost, where every pair of runs
+// got there.
+func (t *stepsTally) matched(k, total int) Estimate {
+	if t.joint.mean[at(k, stMatched)] < 1 {
+		return Estimate{Reason: reasonCheaper}
+	}
+	return t.figure(product{scale: 1, terms: []term{{at(k, total), 1}}})
+}
+
+// increments returns the ratios of strategy k to the one before it.
+func (t *stepsTally) increments(k int) []Named {
+	own, before := t.objectives(k), t.objectives(k-1)
+	rungs := before.all(t.worker.lengths)
+	var named []Named
+	for i, p := range own.all(t.worker.lengths) {
+		ratio := product{scale: 1, reason: reasonNoRung, terms: slices.Clone(p.terms)}
+		for _, x := range rungs[i].terms {
+			ratio.terms = append(ratio.terms, term{x.i, -x.power})
+		}
+		e := t.figure(ratio)
+		named = append(named, Named{p.name, &e})
+	}
+	return named
 }
 
 // objectives are the figures by which strategies are ranked.

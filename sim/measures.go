@@ -13,24 +13,29 @@ const halves = 2
 // steps of both runs. The update weighs a group by w: its loss weight, 1 for
 // most strategies, times its rollouts, or times 1 under AggregatePrompt.
 const (
-	stGenerated   = iota // rollouts generated
-	stTrained            // rollouts in the update
-	stTokens             // generated tokens
-	stRounds             // sequential rounds
-	stGroups             // trained groups
-	stEffective          // of these, mixed ones
-	stHits               // hard prompts with a success, step by step
-	stShort              // steps whose update has fewer groups than the batch
-	stFailed             // steps at which the method's own code stops with an error
-	stW                  // sum of w
-	stWSigma             // sum of w sigma
-	stWSigmaU            // sum of w sigma u
-	stGradient           // sum of q, the gradient estimate over the true gradient
-	stGradients          // number of q
-	stVariance           // sum of half the squared difference of the two runs' q
-	stVariances          // number of such differences
-	stBeliefError        // sum of squared errors of believed success probabilities
-	stBeliefs            // number of beliefs
+	stGenerated        = iota // rollouts generated
+	stTrained                 // rollouts in the update
+	stTokens                  // generated tokens
+	stRounds                  // sequential rounds
+	stGroups                  // trained groups
+	stEffective               // of these, mixed ones
+	stHits                    // hard prompts with a success, step by step
+	stAsked                   // groups generated
+	stMixed                   // of these, those whose rewards differ
+	stShort                   // steps whose update has fewer groups than the batch
+	stFailed                  // steps at which the method's own code stops with an error
+	stW                       // sum of w
+	stWSigma                  // sum of w sigma
+	stWSigmaU                 // sum of w sigma u
+	stGradient                // sum of q, the gradient estimate over the true gradient
+	stGradients               // number of q
+	stVariance                // sum of half the squared difference of the two runs' q
+	stVariances               // number of such differences
+	stBeliefError             // sum of squared errors of believed success probabilities
+	stBeliefs                 // number of beliefs
+	stMatched                 // 1 where the pair of runs has passed the matched cost
+	stMatchedEffective        // mixed groups trained on at that cost, per group of the batch
+	stMatchedP                // mean success probability of the set there
 	numStepTotals
 )
 
@@ -87,6 +92,14 @@ func (a *stepsArm) measure(half, step int) {
 	t[stTokens] += float64(a.ledger.GeneratedTokens)
 	t[stRounds] += float64(a.ledger.Rounds)
 	t[stHits] += a.hits()
+	for x, n := range a.batch.N {
+		if n > 0 {
+			t[stAsked]++
+		}
+		if s := a.batch.S[x]; s > 0 && s < n {
+			t[stMixed]++
+		}
+	}
 	groups, gradient := a.sumUpdate()
 	if groups < a.w.cfg.Batch {
 		t[stShort]++
@@ -202,4 +215,26 @@ func (a *stepsArm) addCurve(step int, effective float64) {
 	at[curveGenerated] += float64(a.ledger.Generated)
 	at[curveEffective] += effective
 	at[curveMeanP] += mean
+}
+
+// match fills what the pair of runs had reached when it had spent the matched
+// cost, rollouts for each group of the batch: straight lines between the steps.
+func (m *measures) match(cost, batch float64) {
+	spent, effective := 0.0, 0.0 // before the step
+	for i, c := range m.curve {
+		now, gained := spent+c[curveGenerated]/(halves*batch), c[curveEffective]/(halves*batch)
+		if now < cost {
+			spent, effective = now, effective+gained
+			continue
+		}
+		next := c // success probabilities are those before a step
+		if i+1 < len(m.curve) {
+			next = m.curve[i+1]
+		}
+		share := (cost - spent) / (now - spent)
+		m.totals[stMatched] = 1
+		m.totals[stMatchedEffective] = effective + share*gained
+		m.totals[stMatchedP] = (c[curveMeanP] + share*(next[curveMeanP]-c[curveMeanP])) / halves
+		return
+	}
 }

@@ -14,7 +14,9 @@ import (
 // every step Step and, once its update is done with, Observe.
 type Spender struct {
 	spender
-	learner strategy.Learner // nil for none
+	learner strategy.Learner  // nil for none
+	follows strategy.Follower // nil for none
+	shadow  *Spender          // lets the one that is followed spend
 	set     *rollout.Set
 	order   *stream.Generator
 	batchP  []float64 // success probabilities of the batch, for strategies that may see them
@@ -28,6 +30,10 @@ func NewSpender(s strategy.Strategy, prompts int, lengths bool) *Spender {
 		sp.batch.Tokens = []int{}
 	}
 	sp.learner, _ = s.(strategy.Learner)
+	if sp.follows, _ = s.(strategy.Follower); sp.follows != nil {
+		sp.shadow = NewSpender(sp.follows.Of(), prompts, lengths)
+		sp.shadow.plan = new(strategy.Plan)
+	}
 	return sp
 }
 
@@ -40,6 +46,9 @@ func (s *Spender) Begin(key stream.Key, embeddings [][]float64) {
 	if s.learner != nil {
 		s.learner.Begin(s.set.Len())
 	}
+	if s.shadow != nil {
+		s.shadow.Begin(key, embeddings)
+	}
 }
 
 // Step lets the strategy spend its rollouts on the step that key names, for an
@@ -47,6 +56,9 @@ func (s *Spender) Begin(key stream.Key, embeddings [][]float64) {
 // them. p are the success probabilities of the whole set, for the strategies
 // that may see them.
 func (s *Spender) Step(ctx context.Context, src rollout.Source, batch int, p []float64, key stream.Key) error {
+	if err := s.follow(ctx, src, batch, p, key); err != nil {
+		return err
+	}
 	s.set.Begin(&s.batch)
 	if !s.strategy.Capabilities().PicksPrompts {
 		s.set.Load(batch)
@@ -66,11 +78,35 @@ func (s *Spender) Step(ctx context.Context, src rollout.Source, batch int, p []f
 	return nil
 }
 
+// follow lets the strategy that is followed spend on the step, unseen and
+// uncharged, and hands over what it did.
+func (s *Spender) follow(ctx context.Context, src rollout.Source, batch int, p []float64, key stream.Key) error {
+	if s.follows == nil {
+		return nil
+	}
+	plan := s.shadow.plan
+	plan.Rounds = plan.Rounds[:0]
+	step := func() error { return s.shadow.Step(ctx, src, batch, p, key) }
+	if remembers, ok := src.(rollout.RememberingSource); ok {
+		own := step
+		step = func() error { return remembers.Unseen(own) }
+	}
+	if err := step(); err != nil {
+		return err
+	}
+	plan.Prompts, plan.Update = s.shadow.batch.Len(), s.shadow.update
+	s.follows.Follow(plan)
+	return nil
+}
+
 // Observe shows the step to a strategy with a history.
 func (s *Spender) Observe() {
 	if s.learner != nil {
 		defer s.clock()()
 		s.learner.Observe(&s.batch)
+	}
+	if s.shadow != nil {
+		s.shadow.Observe()
 	}
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"vigorlab/sim/rollout"
@@ -27,6 +28,8 @@ type spender struct {
 	got    []int
 	tokens []int // nil where lengths are unknown
 	last   []int // the last round that asked each prompt
+
+	plan *strategy.Plan // what the step asked, nil where nobody follows
 
 	update             strategy.Update
 	trainedN, trainedS []int // rollouts of every prompt in the update, and successes
@@ -55,6 +58,9 @@ func (s *spender) spend(ctx context.Context, src rollout.Source, size int, p []f
 		s.next()
 		if len(s.ask) == 0 {
 			return nil
+		}
+		if s.plan != nil {
+			s.plan.Rounds = append(s.plan.Rounds, slices.Clone(s.ask))
 		}
 		s.last = append(s.last, make([]int, s.batch.Len()-len(s.last))...)
 		if err := s.draw(ctx, src); err != nil {

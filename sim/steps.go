@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 
 	"vigorlab/distributions"
 	"vigorlab/sim/rollout"
@@ -27,6 +28,16 @@ type StepsConfig struct {
 	Hard       float64 // a prompt is hard where p <= Hard, in [0, 1]
 	Drift      Drift
 	Level      float64 // of the family of paired differences that the ranks rest on, in (0, 1)
+
+	// Lag is by how many steps rollouts are stale: they come from the success
+	// probabilities of so many steps ago, of the start at first, while figures are
+	// those of now.
+	Lag int
+	// Ladder compares every strategy with the one before it.
+	Ladder bool
+	// MatchedCost is the cost at which runs are compared, in rollouts for each
+	// group of the batch over the whole run; 0 for half of the reference's.
+	MatchedCost float64
 
 	// Embeddings, where positive, hands out vectors of that many numbers: the
 	// first one is psi = arcsin sqrt(p) at the start of the run with normal
@@ -79,6 +90,12 @@ func (c *StepsConfig) Validate() error {
 	if !(c.Level > 0 && c.Level < 1) {
 		fault("level", c.Level, "(0, 1)")
 	}
+	if c.Lag < 0 {
+		fault("lag", c.Lag, "at least 0")
+	}
+	if !(c.MatchedCost >= 0) {
+		fault("matched cost", c.MatchedCost, "at least 0")
+	}
 	if c.Embeddings < 0 {
 		fault("embeddings", c.Embeddings, "at least 0")
 	}
@@ -86,6 +103,14 @@ func (c *StepsConfig) Validate() error {
 		fault("noise", c.Noise, "at least 0")
 	}
 	return errors.Join(errs...)
+}
+
+// matchedCost returns the cost at which runs are compared.
+func (c *StepsConfig) matchedCost() float64 {
+	if c.MatchedCost > 0 {
+		return c.MatchedCost
+	}
+	return float64(c.Group*c.Steps) / 2
 }
 
 // NewPromptSet makes a worker's own source, whose batches are prompt sets.
@@ -188,6 +213,9 @@ func (w *stepsWorker) replicate(ctx context.Context, i int) (*stepsTally, error)
 			return nil, err
 		}
 	}
+	for _, a := range w.arms {
+		a.match(w.cfg.matchedCost(), float64(w.cfg.Batch))
+	}
 	return w.tally(), nil
 }
 
@@ -237,6 +265,7 @@ type stepsArm struct {
 	w      *stepsWorker
 	belief strategy.Believer // nil for none
 	p      []float64         // success probabilities of the set, which drift
+	past   [][]float64       // those of the Lag steps before, the oldest first
 	u      []float64         // true variances of the set
 	measures
 }
@@ -254,14 +283,14 @@ func (a *stepsArm) begin(half int, key stream.Key) {
 		a.measures.clear()
 		a.taken = 0
 	}
-	a.p = append(a.p[:0], a.w.start...)
+	a.p, a.past = append(a.p[:0], a.w.start...), a.past[:0]
 	a.Begin(key, a.w.vectors)
 }
 
 // step lets the strategy spend its rollouts on the step that key names, and
 // moves the world on.
 func (a *stepsArm) step(ctx context.Context, half, step int, key stream.Key) error {
-	if err := a.w.source.Drift(key, a.p); err != nil {
+	if err := a.w.source.Drift(key, a.answering()); err != nil {
 		return err
 	}
 	a.u = a.u[:0]
@@ -276,6 +305,19 @@ func (a *stepsArm) step(ctx context.Context, half, step int, key stream.Key) err
 	a.Observe()
 	a.drift(key)
 	return nil
+}
+
+// answering returns the success probabilities that rollouts come from.
+func (a *stepsArm) answering() []float64 {
+	if a.w.cfg.Lag == 0 {
+		return a.p
+	}
+	if len(a.past) > a.w.cfg.Lag {
+		a.past = append(a.past[1:], append(a.past[0][:0], a.p...))
+	} else {
+		a.past = append(a.past, slices.Clone(a.p))
+	}
+	return a.past[0]
 }
 
 // drift moves the success probabilities after a step.

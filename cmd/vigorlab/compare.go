@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,12 @@ type compareFlags struct {
 	populationSpecs []string
 	tables          []string
 	strategySpecs   []string
-	drift           string
+	driftSpecs      []string
+	lagTexts        []string
+	conditions      []motion // every drift under every lag
+	control         bool
+	ladder          bool
+	atCost          float64
 	prompts         int // 0 stands for batchesASet batches; a table is a set of its own
 	quick           bool
 	cfg             sim.StepsConfig
@@ -78,13 +84,26 @@ ledger, and figures count what a generated rollout buys. Beside the strategies
 stand the fair baselines: fixed groups of G, and the same rollouts on more
 prompts in smaller groups or on fewer in larger ones. Strategies that paired
 differences cannot tell apart share their ranks. A method that needs prompt
-embeddings is handed vectors that tell the success probability, with noise.`,
+embeddings is handed vectors that tell the success probability, with noise.
+
+Five diagnostics of a taxonomy of the field: --control puts a random control at
+an equal drop rate beside every method (control/SPEC names one alone); --ladder
+compares each strategy with the one before it; several --drift show acceptance
+against drift, several --lag what stale rollouts cost; --at-cost compares at
+matched cost, not matched steps.`,
 		Example: `  # the whole field on prompts like those of a GRPO run; without --population, on seven kinds of prompts
   vigorlab compare --population beta:a=0.36,b=0.68 --strategy all --quick --out field
 
   # three methods on prompts like mine, which move while they are trained on
   vigorlab compare --population beta:a=0.36,b=0.68 --strategy vigor --strategy dapo:n=8 --strategy knapsack \
     --steps 20 --drift learning:rate=0.002 --replicates 8
+
+  # what is VIGOR's choice of prompts worth, beside groups of the same sizes by lot? step by step
+  vigorlab compare --population beta:a=0.36,b=0.68 --strategy control/vigor --strategy vigor --ladder --steps 8 --replicates 8
+
+  # how many groups are mixed the more prompts move, and the staler their rollouts are
+  vigorlab compare --population uniform --strategy thompson --drift walk:sd=0.05 --drift walk:sd=0.2 --lag 0 --lag 4 \
+    --steps 8 --replicates 8
 
   # on the outcomes of a real training run
   vigorlab compare --table outcomes.csv --strategy vigor --batch 4 --replicates 8`,
@@ -101,8 +120,12 @@ embeddings is handed vectors that tell the success probability, with noise.`,
 	flags.Lookup("replicates").DefValue = "0"
 	f.whole(flags, &f.prompts, "prompts", 1, 10_000_000, "`M` prompts of a synthetic prompt set (default eight batches)")
 	flags.Lookup("prompts").DefValue = "0"
-	flags.Var(&textFlag{&f.drift, "drift", "a drift such as walk:sd=0.05", &f.faults}, "drift",
-		"`SPEC` of how success probabilities move: none, walk:sd=X in arcsin sqrt p, learning:rate=X a trained rollout, revival:rate=X,p=P of dead prompts (default none)")
+	flags.StringArrayVar(&f.driftSpecs, "drift", nil,
+		"`SPEC` of how success probabilities move: none, walk:sd=X in arcsin sqrt p, learning:rate=X a trained rollout, revival:rate=X,p=P of dead prompts (default none); repeatable: acceptance against drift")
+	flags.StringArrayVar(&f.lagTexts, "lag", nil, "rollouts come from the success probabilities of `K` steps ago (default 0); repeatable: a sweep of staleness")
+	flags.BoolVar(&f.control, "control", false, "beside every method its random control at an equal drop rate: the same groups and rounds, prompts by lot")
+	flags.BoolVar(&f.ladder, "ladder", false, "strategies in the order given, each compared with the one before it, the first with fixed groups of G")
+	f.real(flags, &f.atCost, "at-cost", 0, 1e9, "show what is reached at the matched cost of `N` rollouts for each group of the batch (default half of what fixed groups spend)")
 	f.choice(flags, &f.cfg.Aggregate, "aggregate", []string{sim.AggregateRollout, sim.AggregatePrompt}, "`HOW` the update weighs groups")
 	f.real(flags, &f.cfg.Hard, "hard", 0, 1, "a prompt is hard where p <= `P`")
 	f.real(flags, &f.cfg.Noise, "embedding-noise", 0, 100, "prompt embeddings tell arcsin sqrt p with normal noise of standard deviation `X`; the range is 1.57")
@@ -127,15 +150,13 @@ func (f *compareFlags) run(ctx context.Context, a *app) error {
 	if f.prompts < f.cfg.Batch {
 		f.addf("--prompts = %d, want at least --batch = %d", f.prompts, f.cfg.Batch)
 	}
-	if f.drift != "" {
-		drift, err := sim.ParseDrift(f.drift)
-		f.add("--drift", err)
-		f.cfg.Drift = drift
-	}
+	f.readConditions()
+	f.cfg.Ladder, f.cfg.MatchedCost = f.ladder, f.atCost
 	worlds := append(f.syntheticWorlds(ctx), f.tableWorlds(ctx)...)
+	worlds = f.underConditions(worlds)
 	strategies := f.field(ctx)
 	if len(worlds) > mostWorlds {
-		f.addf("%d populations and tables, want at most %d: a figure has that many columns", len(worlds), mostWorlds)
+		f.addf("%d populations and tables, each under every drift and lag, want at most %d: a figure has that many columns", len(worlds), mostWorlds)
 	}
 	if len(strategies) > mostStrategies {
 		f.addf("%d strategies, the baselines among them, want at most %d: a figure has that many rows", len(strategies), mostStrategies)
@@ -151,25 +172,25 @@ func (f *compareFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	for _, w := range worlds {
-		if f.cfg.Drift.Kind == sim.DriftRevival && !w.dead {
-			f.warn(a, []string{fmt.Sprintf("--drift %v moves nothing on %s, which has no dead prompts (p = 0)", f.cfg.Drift, w.name)})
+		if w.drift.Kind == sim.DriftRevival && !w.dead {
+			f.warn(a, []string{fmt.Sprintf("--drift %v moves nothing on %s, which has no dead prompts (p = 0)", w.drift, w.name)})
 		}
 		f.warn(a, w.few)
 	}
-	c := &fieldComparison{reproduce: line.String(), groups: f.groups(strategies)}
+	c := &fieldComparison{reproduce: line.String(), groups: f.groups(strategies), ladder: f.ladder, atCost: f.atCost > 0}
 	var notes []string // what figures do not show
 	err = f.oneShot(record, func(d *rundir.Dir) error {
 		bar := progress.New(a.stderr, f.quiet)
 		defer bar.Close()
 		for i, w := range worlds {
 			cfg := f.cfg
-			cfg.Population = w.stream
+			cfg.Population, cfg.Drift, cfg.Lag = w.stream, w.drift, w.lag
 			cfg.Progress = func(done, total int) { bar.Show("replicates", i*total+done, len(worlds)*total) }
 			found, err := await(ctx, func() (*sim.Comparison, error) { return sim.RunSteps(ctx, cfg, w.newSet, makers(strategies)) })
 			if err != nil {
 				return f.input(err, w.flag+" "+w.name)
 			}
-			c.worlds = append(c.worlds, comparedWorld{w.name, found})
+			c.worlds = append(c.worlds, comparedWorld{w.name, f.label(w), found})
 		}
 		if notes, err = saveRun(ctx, d, c.result, c.drawings); err != nil || d == nil {
 			return err
@@ -196,6 +217,82 @@ type world struct {
 	stream string // names its streams
 	digest string // of a table
 	newSet sim.NewPromptSet
+	motion
+}
+
+// A motion is how success probabilities move, and how stale rollouts are.
+type motion struct {
+	drift sim.Drift
+	lag   int
+}
+
+// readConditions reads every drift and lag.
+func (f *compareFlags) readConditions() {
+	var drifts []sim.Drift
+	for _, text := range f.driftSpecs {
+		d, err := sim.ParseDrift(text)
+		f.add("--drift", err)
+		if err == nil && !f.given("--drift "+d.String(), slices.Contains(drifts, d)) {
+			drifts = append(drifts, d)
+		}
+	}
+	if len(drifts) == 0 {
+		drifts = []sim.Drift{{Kind: sim.DriftNone}}
+	}
+	var lags []int
+	for _, text := range f.lagTexts {
+		k, err := strconv.Atoi(text)
+		if err != nil || k < 0 || k > mostLag {
+			f.addf("--lag = %s, want a whole number in [0, %d]", shown(text), mostLag)
+			continue
+		}
+		if !f.given("--lag "+text, slices.Contains(lags, k)) {
+			lags = append(lags, k)
+		}
+	}
+	if len(lags) == 0 {
+		lags = []int{0}
+	}
+	still := !slices.ContainsFunc(drifts, func(d sim.Drift) bool { return d.Kind != sim.DriftNone })
+	if still && slices.Max(lags) > 0 {
+		f.addf("--lag = %d without --drift: nothing grows stale where nothing moves, want --drift such as walk:sd=0.05", slices.Max(lags))
+	}
+	for _, d := range drifts {
+		for _, k := range lags {
+			f.conditions = append(f.conditions, motion{d, k})
+		}
+	}
+}
+
+// mostLag bounds the success probabilities that are remembered.
+const mostLag = 10_000
+
+// underConditions returns every world under every condition.
+func (f *compareFlags) underConditions(worlds []world) []world {
+	var all []world
+	for _, w := range worlds {
+		for _, c := range f.conditions {
+			w.motion = c
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// label names a world, its condition too where there are several.
+func (f *compareFlags) label(w world) string {
+	if len(f.conditions) < 2 {
+		return w.name
+	}
+	return w.name + " under " + w.motion.String()
+}
+
+// String names what differs from standing still.
+func (c motion) String() string {
+	if c.lag == 0 {
+		return "drift " + c.drift.String()
+	}
+	return fmt.Sprintf("drift %v, lag %d", c.drift, c.lag)
 }
 
 func (f *compareFlags) syntheticWorlds(ctx context.Context) []world {
@@ -212,7 +309,7 @@ func (f *compareFlags) syntheticWorlds(ctx context.Context) []world {
 		if f.given(p.Spec, slices.ContainsFunc(worlds, func(w world) bool { return w.name == p.Spec })) {
 			continue
 		}
-		if p.Noisy && f.drift != "" && f.drift != "none" {
+		if p.Noisy && slices.ContainsFunc(f.conditions, func(c motion) bool { return c.drift.Kind != sim.DriftNone }) {
 			f.addf("--population %s with --drift: success probabilities drift, and label noise stays: want the population of right and wrong", p.Spec)
 			continue
 		}
@@ -263,7 +360,7 @@ func (f *compareFlags) given(name string, before bool) bool {
 // every strategy with the parameters that spend --group rollouts a prompt, the
 // oracle for each objective.
 func (f *compareFlags) field(ctx context.Context) []strategy.Strategy {
-	specs := baselines(f.cfg.Group)
+	specs := f.baselines()
 	asked := f.strategySpecs
 	if len(asked) == 0 {
 		asked = []string{allStrategies}
@@ -277,8 +374,14 @@ func (f *compareFlags) field(ctx context.Context) []strategy.Strategy {
 		specs = append(specs, text)
 	}
 	field := f.distinct(ctx, specs)
-	// Bars that see the truth stand last.
-	slices.SortStableFunc(field, func(a, b strategy.Strategy) int { return cmp.Compare(sees(a), sees(b)) })
+	if f.ladder {
+		return field
+	}
+	// Behind the baselines, methods stand by their place in the taxonomy, and bars
+	// that see the truth last.
+	slices.SortStableFunc(field[min(len(field), len(f.baselines())):], func(a, b strategy.Strategy) int {
+		return cmp.Or(cmp.Compare(sees(a), sees(b)), comparePlaces(a.Spec(), b.Spec()))
+	})
 	return field
 }
 
@@ -306,9 +409,24 @@ func (f *compareFlags) distinct(ctx context.Context, specs []string) []strategy.
 		}
 		if !slices.ContainsFunc(field, func(have strategy.Strategy) bool { return have.Spec() == s.Spec() }) {
 			field = append(field, s)
+			if f.control {
+				c, err := randomControl(s)
+				f.add("--control", err)
+				if c != nil {
+					field = append(field, c)
+				}
+			}
 		}
 	}
 	return field
+}
+
+// baselines returns the baselines, of which a ladder has the first alone.
+func (f *compareFlags) baselines() []string {
+	if f.ladder {
+		return baselines(f.cfg.Group)[:1]
+	}
+	return baselines(f.cfg.Group)
 }
 
 // baselines returns what any strategy must beat: the fixed group of g, first,
@@ -327,19 +445,22 @@ func baselines(g int) []string {
 const (
 	groupBaselines = "baselines"
 	groupMethods   = "methods"
+	groupControls  = "random controls"
 	groupBars      = "see the truth"
 )
 
 // groups returns the group of every strategy.
 func (f *compareFlags) groups(strategies []strategy.Strategy) []string {
 	groups := make([]string, len(strategies))
-	fair := len(baselines(f.cfg.Group)) // which stand first
+	fair := len(f.baselines()) // which stand first
 	for k, s := range strategies {
 		switch {
 		case k < fair:
 			groups[k] = groupBaselines
 		case s.Capabilities().Truth:
 			groups[k] = groupBars
+		case isControl(s.Spec()):
+			groups[k] = groupControls
 		default:
 			groups[k] = groupMethods
 		}
@@ -373,8 +494,10 @@ func (f *compareFlags) runsAll() bool {
 
 func (f *compareFlags) line(worlds []world, strategies []strategy.Strategy) *commandLine {
 	l := newCommandLine("compare")
-	for _, w := range worlds {
-		l.add(w.flag[2:], w.name)
+	for i, w := range worlds {
+		if i%len(f.conditions) == 0 { // the same one under every condition
+			l.add(w.flag[2:], w.name)
+		}
 	}
 	for _, s := range strategies {
 		l.add("strategy", s.Spec())
@@ -386,12 +509,39 @@ func (f *compareFlags) line(worlds []world, strategies []strategy.Strategy) *com
 	if len(f.populationSpecs) > 0 {
 		l.add("prompts", f.prompts)
 	}
-	l.add("drift", f.cfg.Drift)
+	f.addConditions(l)
 	l.add("aggregate", f.cfg.Aggregate)
 	l.add("hard", f.cfg.Hard)
 	l.add("embedding-noise", f.cfg.Noise)
 	l.add("seed", f.seed)
 	return l
+}
+
+// addConditions adds the drifts, the lags and the diagnostics.
+func (f *compareFlags) addConditions(l *commandLine) {
+	var drifts, lags []string
+	for _, c := range f.conditions {
+		if d := c.drift.String(); !slices.Contains(drifts, d) {
+			drifts = append(drifts, d)
+			l.add("drift", d)
+		}
+	}
+	for _, c := range f.conditions {
+		if k := strconv.Itoa(c.lag); !slices.Contains(lags, k) {
+			lags = append(lags, k)
+		}
+	}
+	if !slices.Equal(lags, []string{"0"}) {
+		for _, k := range lags {
+			l.add("lag", k)
+		}
+	}
+	if f.ladder {
+		l.mark("ladder")
+	}
+	if f.atCost > 0 {
+		l.add("at-cost", f.atCost)
+	}
 }
 
 // specs returns all that the results depend on.
@@ -402,6 +552,8 @@ func (f *compareFlags) specs(worlds []world, strategies []strategy.Strategy) out
 		if w.digest != "" {
 			on[i] = output.Object{{Key: "table", Value: w.name}, {Key: "sha256", Value: w.digest}}
 		}
+		on[i].Add("drift", w.drift.String())
+		on[i].Add("lag", w.lag)
 	}
 	return output.Object{
 		{Key: "worlds", Value: on},
@@ -411,7 +563,8 @@ func (f *compareFlags) specs(worlds []world, strategies []strategy.Strategy) out
 		{Key: "steps", Value: f.cfg.Steps},
 		{Key: "replicates", Value: f.cfg.Replicates},
 		{Key: "prompts", Value: f.prompts},
-		{Key: "drift", Value: f.cfg.Drift.String()},
+		{Key: "ladder", Value: f.ladder},
+		{Key: "matched_cost", Value: f.atCost},
 		{Key: "aggregate", Value: f.cfg.Aggregate},
 		{Key: "hard", Value: f.cfg.Hard},
 		{Key: "embeddings", Value: f.cfg.Embeddings},

@@ -314,6 +314,9 @@ func (c *comparison) notes(t *output.Text) {
 		words = append(words, "Every group has the same weight in the update (--aggregate prompt).")
 	}
 	words = append(words, "progress weighs each "+c.unit()+" by sigma u, sigma the spread of its group's rewards; it is another figure than eta.")
+	if note, ok := rebuilt(c.specs()); ok {
+		words = append(words, note)
+	}
 	t.Note("", strings.Join(words, " "))
 	for _, s := range c.Strategies {
 		if p := s.Eta.Prompts; p != nil && p.Missing > 0 {

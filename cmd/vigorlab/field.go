@@ -18,11 +18,14 @@ type fieldComparison struct {
 	reproduce string
 	groups    []string // of the strategies, in their order
 	worlds    []comparedWorld
+	ladder    bool // each strategy is compared with the one before it
+	atCost    bool // what is reached at the matched cost is shown
 }
 
 // A comparedWorld is what compare found on one population or table.
 type comparedWorld struct {
-	name string
+	population string
+	name       string // with its condition, where there are several
 	*sim.Comparison
 }
 
@@ -41,6 +44,7 @@ func (c *fieldComparison) document() output.Object {
 	o.Add("replicates", first.Replicates)
 	o.Add("seed", first.Seed)
 	o.Add("drift", first.Drift)
+	o.Add("matched_cost", first.Matched)
 	o.Add("aggregate", first.Aggregate)
 	o.Add("hard", first.Hard)
 	populations := make([]output.Object, len(c.worlds))
@@ -50,7 +54,9 @@ func (c *fieldComparison) document() output.Object {
 			rows[k] = w.row(k, c.groups[k])
 		}
 		populations[i] = output.Object{
-			{Key: "population", Value: w.name},
+			{Key: "population", Value: w.population},
+			{Key: "drift", Value: w.Drift},
+			{Key: "lag", Value: w.Lag},
 			{Key: "prompts", Value: w.Prompts},
 			{Key: "ranks", Value: output.Object{
 				{Key: "test", Value: w.test()},
@@ -73,8 +79,19 @@ func (w *comparedWorld) test() string {
 func (w *comparedWorld) row(k int, group string) output.Object {
 	s := &w.Strategies[k]
 	o := output.Object{{Key: "strategy", Value: s.Strategy}, {Key: "group", Value: group}}
+	if info := strategyInfo(s.Strategy); info != nil {
+		o.Add("provenance", info.Provenance)
+		o.Add("taxonomy", info.Taxonomy)
+	}
 	for _, f := range s.Named() {
 		o.Add(f.Name, figure(*f.Estimate))
+	}
+	if len(s.Increments) > 0 {
+		increments := output.Object{}
+		for _, f := range s.Increments {
+			increments.Add(f.Name, figure(*f.Estimate))
+		}
+		o.Add("increment", increments)
 	}
 	ranks := output.Object{}
 	for _, r := range w.Rankings {
@@ -122,6 +139,9 @@ func (c *fieldComparison) rows() []output.Row {
 			for _, f := range s.Named() {
 				add(f.Name, "", figure(*f.Estimate))
 			}
+			for _, f := range s.Increments {
+				add("increment."+f.Name, "", figure(*f.Estimate))
+			}
 			for _, r := range w.Rankings {
 				for _, end := range []struct {
 					name string
@@ -155,6 +175,7 @@ var (
 		{"gradient_snr", "gradient SNR"},
 		{"hits", "hits"},
 		{"effective", "effective"},
+		{"acceptance", "acceptance"},
 	}
 	tokenColumns = []column{
 		{"signal_token", "signal/token"},
@@ -170,6 +191,10 @@ var (
 		{"gradient_variance", "variance"},
 		{"calibration", "calibration"},
 	}
+	matchedColumns = []column{
+		{"matched_effective", "mixed groups trained on"},
+		{"matched_mean_p", "mean success probability"},
+	}
 	troubleColumns = []column{
 		{"short", "short steps"},
 		{"failed", "failed steps"},
@@ -181,23 +206,83 @@ func (c *fieldComparison) text(t *output.Text) {
 	t.Command(c.reproduce)
 	t.Blank()
 	first := c.worlds[0]
-	t.Note("", fmt.Sprintf("%d steps of %d groups, %d rollouts a prompt; %d replicates, pairs of runs (± is one standard error over them). Drift: %s.",
-		first.Steps, first.Batch, first.Group, first.Replicates, first.Drift))
+	conditions := c.conditions()
+	t.Note("", fmt.Sprintf("%d steps of %d groups, %d rollouts a prompt; %d replicates, pairs of runs (± is one standard error over them). %s%s.",
+		first.Steps, first.Batch, first.Group, first.Replicates, strings.ToUpper(conditions[0][:1]), strings.Join(conditions, "; ")[1:]))
 	for i, w := range c.worlds {
 		t.Heading(fmt.Sprintf("Population %s, %d prompts", letter(i), w.Prompts))
 		t.Note("", w.name)
 		w.text(t, c.groups)
+		if c.ladder {
+			w.ladderText(t)
+		}
+		if c.atCost {
+			t.Blank()
+			t.Line(fmt.Sprintf("What is reached after %.4g rollouts for each group of the batch", w.Matched))
+			t.Grid(w.grid(w.names(), c.groups, matchedColumns))
+		}
 	}
+	c.sweepText(t)
 	t.Blank()
 	for _, note := range c.footnotes() {
 		t.Note("", note)
 	}
 }
 
+// conditions lists how the worlds move, and how stale their rollouts are.
+func (c *fieldComparison) conditions() []string {
+	var all []string
+	for _, w := range c.worlds {
+		if text := w.condition(); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// condition says how a world moves, and how stale its rollouts are.
+func (w *comparedWorld) condition() string {
+	if w.Lag == 0 {
+		return "drift: " + w.Drift
+	}
+	return fmt.Sprintf("drift: %s, lag %d", w.Drift, w.Lag)
+}
+
+// sweepText prints acceptance and progress against the conditions, where there
+// are several.
+func (c *fieldComparison) sweepText(t *output.Text) {
+	n := len(c.conditions())
+	if n < 2 {
+		return
+	}
+	for from := 0; from < len(c.worlds); from += n {
+		worlds := c.worlds[from : from+n]
+		for _, sweep := range []column{
+			{"acceptance", "Acceptance against drift and lag: the share of generated groups that are mixed"},
+			{"progress", "Progress against drift and lag, fixed groups in the same world = 1"},
+		} {
+			t.Heading(sweep.words + ", on " + worlds[0].population)
+			g := output.Grid{Head: []string{""}}
+			for _, w := range worlds {
+				g.Head = append(g.Head, strings.TrimPrefix(w.condition(), "drift: "))
+			}
+			for k, name := range worlds[0].names() {
+				worlds[0].addSection(&g, k, c.groups)
+				cells := []string{name}
+				for _, w := range worlds {
+					cells = append(cells, output.Measured(figure(named(w.Strategies[k].Named(), sweep.name))))
+				}
+				g.Add(cells...)
+			}
+			t.Grid(g)
+		}
+	}
+}
+
 // footnotes says what the figures mean, and what they do not.
 func (c *fieldComparison) footnotes() []string {
 	first := c.worlds[0]
-	return []string{
+	notes := []string{
 		fmt.Sprintf("Figures count what a generated rollout buys, so that budgets that differ can be compared. signal is the mean within-group "+
 			"standard deviation of the rewards that a trained rollout meets, progress weighs it by u = 4p(1-p) relative to fixed:g=%d. hits are "+
 			"hard prompts (p <= %v) with a success, in groups that were discarded too, and effective the mixed groups trained on, both per %d "+
@@ -213,7 +298,42 @@ func (c *fieldComparison) footnotes() []string {
 			"level %g over all populations. Two ranges may overlap though the two differ: beats in --format json tells. Strategies that see the truth "+
 			"are bars and have no rank; fixed groups are the baselines that any method must beat. No objective here is training: a larger figure need "+
 			"not train faster.", first.test(), first.Level*float64(len(c.worlds))),
+		"Methods stand by family, and by when they decide and pay for it: before a step's generation, during it, or after it, when rollouts " +
+			"are left out (vigorlab strategies has the taxonomy).",
 	}
+	notes = append(notes, c.diagnosticNotes()...)
+	if note, ok := rebuilt(c.specs()); ok {
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+// diagnosticNotes explains the diagnostics that were asked for.
+func (c *fieldComparison) diagnosticNotes() []string {
+	notes := []string{"acceptance is the share of generated groups whose rewards differ, before anything is left out."}
+	if slices.Contains(c.groups, groupControls) {
+		notes = append(notes, controlNote)
+	}
+	if c.ladder {
+		notes = append(notes, "Increments are ratios of means over the same pairs of runs, with errors by the delta method; each stands alone.")
+	}
+	if slices.ContainsFunc(c.worlds, func(w comparedWorld) bool { return w.Lag > 0 }) {
+		notes = append(notes, "Under lag K rollouts come from the success probabilities of K steps ago, while every figure is judged by those of now.")
+	}
+	if c.atCost {
+		notes = append(notes, "What is reached at the matched cost is read off straight lines between the steps, over the pair of runs together; it is not known of a "+
+			"strategy of which some run ended below that cost.")
+	}
+	return notes
+}
+
+// specs returns the normalised specs.
+func (c *fieldComparison) specs() []string {
+	var specs []string
+	for _, s := range c.worlds[0].Strategies {
+		specs = append(specs, s.Strategy)
+	}
+	return specs
 }
 
 // report returns report.md: who leads where, and the figures with captions.
@@ -221,8 +341,8 @@ func (c *fieldComparison) report() []byte {
 	var b bytes.Buffer
 	first := c.worlds[0]
 	fmt.Fprintf(&b, "# The field\n\n    %s\n\n", c.reproduce)
-	setting := fmt.Sprintf("%d groups of %d, %d steps, %d pairs of runs, drift %s, signed coding, seed %d",
-		first.Batch, first.Group, first.Steps, first.Replicates, first.Drift, first.Seed)
+	setting := fmt.Sprintf("%d groups of %d, %d steps, %d pairs of runs, %s, signed coding, seed %d",
+		first.Batch, first.Group, first.Steps, first.Replicates, strings.Join(c.conditions(), "; "), first.Seed)
 	for _, note := range c.footnotes() {
 		fmt.Fprintf(&b, "%s\n\n", note)
 	}
@@ -245,10 +365,7 @@ func (c *fieldComparison) report() []byte {
 // text prints the tables of one population. Selection times stay out: no two
 // runs agree on them, and a table can be printed again.
 func (w *comparedWorld) text(t *output.Text, groups []string) {
-	names := make([]string, len(w.Strategies))
-	for k, s := range w.Strategies {
-		names[k] = shortSpec(s.Strategy)
-	}
+	names := w.names()
 	t.Blank()
 	for _, r := range w.Rankings {
 		t.Note("", w.leaders(r, groups))
@@ -261,6 +378,7 @@ func (w *comparedWorld) text(t *output.Text, groups []string) {
 	}
 	ranks.Head = append(ranks.Head, "generated")
 	for k, name := range names {
+		w.addSection(&ranks, k, groups)
 		cells := []string{name}
 		for _, r := range w.Rankings {
 			cells = append(cells, r.Ranks[k].String())
@@ -271,15 +389,15 @@ func (w *comparedWorld) text(t *output.Text, groups []string) {
 	t.Grid(ranks)
 	t.Blank()
 	t.Line("What a generated rollout buys")
-	t.Grid(w.grid(names, gainColumns))
+	t.Grid(w.grid(names, groups, gainColumns))
 	if w.Strategies[0].Tokens.Reason == "" {
 		t.Blank()
 		t.Line(fmt.Sprintf("What a generated token buys, fixed:g=%d = 1", w.Group))
-		t.Grid(w.grid(names, tokenColumns))
+		t.Grid(w.grid(names, groups, tokenColumns))
 	}
 	t.Blank()
 	t.Line("What it costs")
-	t.Grid(w.grid(names, w.costs()))
+	t.Grid(w.grid(names, groups, w.costs()))
 }
 
 // leaders says in a line who may be the best by an objective, methods and
@@ -288,7 +406,7 @@ func (w *comparedWorld) leaders(r sim.Ranking, groups []string) string {
 	var first []string
 	for k, rank := range r.Ranks {
 		if rank.Low == 1 {
-			name := shortSpec(w.Strategies[k].Strategy)
+			name := labelSpec(w.Strategies[k].Strategy)
 			if groups[k] == groupBaselines {
 				name += " (a baseline)"
 			}
@@ -316,13 +434,49 @@ func (w *comparedWorld) costs() []column {
 	return columns
 }
 
+// names returns the labels of the strategies.
+func (w *comparedWorld) names() []string {
+	names := make([]string, len(w.Strategies))
+	for k, s := range w.Strategies {
+		names[k] = labelSpec(s.Strategy)
+	}
+	return names
+}
+
+// ladderText prints what every strategy has over the one before it.
+func (w *comparedWorld) ladderText(t *output.Text) {
+	t.Blank()
+	t.Line("Increments: what each has over the one before it, as a ratio of the same pairs of runs")
+	g := output.Grid{Head: []string{""}}
+	for _, f := range w.Strategies[len(w.Strategies)-1].Increments {
+		g.Head = append(g.Head, strings.TrimSuffix(objectiveWords(f.Name), " per rollout"))
+	}
+	for k, name := range w.names() {
+		cells := []string{name}
+		for _, f := range w.Strategies[k].Increments {
+			cells = append(cells, output.Measured(figure(*f.Estimate)))
+		}
+		g.Add(cells...)
+	}
+	t.Grid(g)
+}
+
+// addSection adds a heading where strategy k opens a section of a table.
+func (w *comparedWorld) addSection(g *output.Grid, k int, groups []string) {
+	of := func(k int) string { return section(groups[k], w.Strategies[k].Strategy) }
+	if k == 0 || of(k) != of(k-1) {
+		g.Add(of(k) + ":")
+	}
+}
+
 // grid returns a table with a row a strategy.
-func (w *comparedWorld) grid(names []string, columns []column) output.Grid {
+func (w *comparedWorld) grid(names, groups []string, columns []column) output.Grid {
 	g := output.Grid{Head: []string{""}}
 	for _, c := range columns {
 		g.Head = append(g.Head, c.words)
 	}
 	for k, name := range names {
+		w.addSection(&g, k, groups)
 		cells := []string{name}
 		for _, c := range columns {
 			cells = append(cells, output.Measured(figure(named(w.Strategies[k].Named(), c.name))))
@@ -394,7 +548,7 @@ func (c *fieldComparison) ranksData(objective string) plots.RanksData {
 		if c.groups[k] == groupBars {
 			continue
 		}
-		row := plots.RankRow{Group: c.groups[k], Label: shortSpec(s.Strategy)}
+		row := plots.RankRow{Group: section(c.groups[k], s.Strategy), Label: labelSpec(s.Strategy)}
 		for _, w := range c.worlds {
 			var cell plots.RankRange
 			for _, r := range w.Rankings {
@@ -434,7 +588,7 @@ func (w *comparedWorld) shown(groups []string, name string) []int {
 func (w *comparedWorld) allocationData(shown []int) plots.AllocationData {
 	d := plots.AllocationData{Relative: true}
 	for _, k := range shown {
-		f := plots.Family{Label: shortSpec(w.Strategies[k].Strategy)}
+		f := plots.Family{Label: labelSpec(w.Strategies[k].Strategy)}
 		for _, b := range w.Strategies[k].Allocation {
 			if b.Rollouts.Reason == "" {
 				f.MonteCarlo = append(f.MonteCarlo, measured((b.Low+b.High)/2, b.Rollouts))
@@ -454,7 +608,7 @@ func (w *comparedWorld) curveData(shown []int) plots.CostQualityData {
 		d.Quality = "mean success probability of the prompt set"
 	}
 	for _, k := range shown {
-		f := plots.Family{Label: shortSpec(w.Strategies[k].Strategy)}
+		f := plots.Family{Label: labelSpec(w.Strategies[k].Strategy)}
 		spent := 0.0
 		for _, p := range w.Strategies[k].Curve {
 			if learns { // p is that before the step

@@ -14,12 +14,12 @@ func TestRanksLeaveOutBars(t *testing.T) {
 	c := &fieldComparison{
 		groups: []string{groupBaselines, groupMethods, groupBars},
 		worlds: []comparedWorld{
-			{"short", &sim.Comparison{Strategies: strategies, Rankings: []sim.Ranking{{Objective: "signal", Ranks: ranks}}}},
-			{"long", &sim.Comparison{Strategies: strategies, Rankings: []sim.Ranking{{Objective: "signal", Ranks: ranks}, {Objective: "signal_token", Ranks: ranks}}}},
+			{"short", "short", &sim.Comparison{Strategies: strategies, Rankings: []sim.Ranking{{Objective: "signal", Ranks: ranks}}}},
+			{"long", "long", &sim.Comparison{Strategies: strategies, Rankings: []sim.Ranking{{Objective: "signal", Ranks: ranks}, {Objective: "signal_token", Ranks: ranks}}}},
 		},
 	}
 	d := c.ranksData("signal_token")
-	if len(d.Strategies) != 2 || d.Strategies[1].Label != "greso" || d.Strategies[1].Group != groupMethods {
+	if len(d.Strategies) != 2 || d.Strategies[1].Label != "greso" || d.Strategies[1].Group != "budgeting, paid before" {
 		t.Fatalf("rows %+v, want fixed:g=8 and greso", d.Strategies)
 	}
 	for _, row := range d.Strategies {

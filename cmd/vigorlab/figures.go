@@ -59,7 +59,7 @@ func saveDrawings(d *rundir.Dir, drawings []drawing) (notes []string, err error)
 func (c *comparison) drawings() ([]drawing, error) {
 	names := c.specs()
 	for i, s := range names {
-		names[i] = shortSpec(s)
+		names[i] = labelSpec(s)
 	}
 	var g gallery
 	if data := c.allocationData(names); len(data.Strategies) > 0 {

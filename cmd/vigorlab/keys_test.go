@@ -255,11 +255,11 @@ func TestKeys(t *testing.T) {
 			"rungs.0": "bias claim detects estimate id interval kind method note p reason reference rung se test verdict",
 		}},
 		{"compare --population uniform --strategy vigor --batch 4 --steps 2 --replicates 3", map[string]string{
-			"":              "aggregate batch coding command drift group hard populations replicates schema seed steps version",
-			"populations.0": "population prompts ranks rows", "populations.0.ranks": "level pairs test",
-			"populations.0.rows.0": "allocation calibration curve effective effective_token failed generated_per_prompt gradient_bias gradient_snr " +
-				"gradient_variance group groups_per_prompt hits hits_token progress progress_token rank rounds select_ns short signal signal_token " +
-				"strategy tokens_per_prompt trained_per_prompt",
+			"":              "aggregate batch coding command drift group hard matched_cost populations replicates schema seed steps version",
+			"populations.0": "drift lag population prompts ranks rows", "populations.0.ranks": "level pairs test",
+			"populations.0.rows.0": "acceptance allocation calibration curve effective effective_token failed generated_per_prompt gradient_bias gradient_snr " +
+				"gradient_variance group groups_per_prompt hits hits_token matched_effective matched_mean_p progress progress_token provenance rank rounds select_ns short signal signal_token " +
+				"strategy taxonomy tokens_per_prompt trained_per_prompt",
 			"populations.0.rows.0.signal": figureKeys, "populations.0.rows.0.select_ns": figureKeys,
 			"populations.0.rows.0.rank": "effective gradient_snr hits progress signal", "populations.0.rows.0.rank.signal": "beats high low",
 			"populations.0.rows.0.curve.0":      "effective generated mean_p step",
@@ -305,12 +305,12 @@ func TestKeys(t *testing.T) {
 			"theorem2.speedup": "1 1/2 1/3", "validation": "reason times", "pilot.0": "gain prompts rollouts",
 		}},
 		{"strategies", map[string]string{
-			"0":              "capabilities name parameters provenance source",
+			"0":              "capabilities name parameters provenance source taxonomy",
 			"0.capabilities": "changes_loss embeddings exact_budget first_epoch history picks_prompts truth",
 			"0.parameters.0": "default doc name range",
 		}},
 		{"policies", map[string]string{"0": "doc name parameters provenance source", "0.parameters.0": "default doc name range"}},
-		{"systems", map[string]string{"0": "diagnostics name parameters provenance source", "0.parameters.0": "default doc name range"}},
+		{"systems", map[string]string{"0": "diagnostics name parameters provenance source taxonomy", "0.parameters.0": "default doc name range"}},
 		{"populations", map[string]string{
 			"0":              "capabilities name parameters provenance source",
 			"0.parameters.0": "default doc name range",

@@ -75,7 +75,7 @@ func caption(curves []verify.Curve) string {
 			if c.Kind != kind.name || c.Population == "" {
 				continue
 			}
-			strategies, populations = append(strategies, shortSpec(c.Strategy)), append(populations, c.Population)
+			strategies, populations = append(strategies, labelSpec(c.Strategy)), append(populations, c.Population)
 			switch {
 			case c.Figure == verify.FigureLag:
 				words = fmt.Sprintf("training runs of equal length with 95 %% intervals over %d seeds, a line a rule that limits ratios", c.Replicates)

@@ -454,9 +454,16 @@ func (p *planned) simulatedText(t *output.Text) {
 		if s.Rounds > p.options.MaxRounds {
 			rounds += " > " + fmt.Sprint(p.options.MaxRounds)
 		}
-		g.Add(p.clocked([]string{shortSpec(s.Strategy), output.Measured(finiteFigure(s.Finite)), rounds}, s.Seconds, s.PerSecond)...)
+		g.Add(p.clocked([]string{labelSpec(s.Strategy), output.Measured(finiteFigure(s.Finite)), rounds}, s.Seconds, s.PerSecond)...)
 	}
 	t.Grid(g)
+	var specs []string
+	for _, s := range p.Simulated {
+		specs = append(specs, s.Strategy)
+	}
+	if note, ok := rebuilt(specs); ok {
+		t.Note("", note)
+	}
 }
 
 func (p *planned) frontText(t *output.Text) {

@@ -47,13 +47,19 @@ func TestReadmeStrategies(t *testing.T) {
 // strategiesMarkdown returns the table of what strategies can and need.
 func strategiesMarkdown() string {
 	var b strings.Builder
-	b.WriteString("| strategy | first epoch | history | embeddings | changes loss | exact budget | picks prompts | provenance | source |\n")
-	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| strategy | first epoch | history | embeddings | changes loss | exact budget | picks prompts | taxonomy | provenance | source |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|---|\n")
 	mark := func(has bool) string {
 		if has {
 			return "yes"
 		}
 		return ""
+	}
+	tag := func(p strategy.Placement) string {
+		if p.Family == strategy.FamilyNone {
+			return ""
+		}
+		return p.Family + "; " + p.Bottleneck + "; " + p.Paid
 	}
 	for _, s := range strategy.Known() {
 		c := s.Capabilities
@@ -61,8 +67,8 @@ func strategiesMarkdown() string {
 		if c.Truth {
 			name += " (sees the truth)"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", name, mark(c.FirstEpoch), mark(c.History),
-			mark(c.Embeddings), mark(c.ChangesLoss), mark(c.ExactBudget), mark(c.PicksPrompts), s.Provenance, s.Source)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", name, mark(c.FirstEpoch), mark(c.History),
+			mark(c.Embeddings), mark(c.ChangesLoss), mark(c.ExactBudget), mark(c.PicksPrompts), tag(s.Taxonomy), s.Provenance, s.Source)
 	}
 	return b.String()
 }

@@ -124,18 +124,59 @@ func labels(specs []string) []string {
 	const widest = 22
 	short := make([]string, len(specs))
 	for i, s := range specs {
-		short[i] = shortSpec(s)
+		short[i] = labelSpec(s)
 		if len(short[i]) > widest {
 			name, _, _ := strings.Cut(s, ":")
-			short[i] = fmt.Sprintf("%s (%c)", name, rune('a'+i%26))
+			short[i] = marked(s, fmt.Sprintf("%s (%c)", name, rune('a'+i%26)))
 		}
 	}
 	return short
 }
 
+// The mark of what was rebuilt from notes or an abstract, and what it means.
+const (
+	reconstructed     = " [R]"
+	reconstructedNote = "[R] marks a reconstruction, from notes or an abstract: not the published algorithm."
+)
+
+// labelSpec names a strategy in a table or figure: its short spec, marked where
+// it is a reconstruction.
+func labelSpec(text string) string { return marked(text, shortSpec(text)) }
+
+// marked marks the label of a strategy that is a reconstruction.
+func marked(spec, label string) string {
+	if info := strategyInfo(spec); info != nil && info.Provenance == reconstruction {
+		return label + reconstructed
+	}
+	return label
+}
+
+// strategyInfo returns what is known of the strategy of a spec, or of the one that
+// it is a random control of; nil where that is nothing.
+func strategyInfo(spec string) *strategy.Info {
+	if of, ok := strategy.ControlOf(spec); ok {
+		spec = of
+	}
+	name, _, _ := strings.Cut(spec, ":")
+	known := strategy.Known()
+	if i := slices.IndexFunc(known, func(k strategy.Info) bool { return k.Name == name }); i >= 0 {
+		return &known[i]
+	}
+	return nil
+}
+
+// rebuilt returns the note on reconstructions, where there is any among the
+// specs.
+func rebuilt(specs []string) (note string, ok bool) {
+	return reconstructedNote, slices.ContainsFunc(specs, func(s string) bool { return marked(s, "") != "" })
+}
+
 // shortSpec leaves out the parameters that have their defaults; it parses to
 // the same strategy.
 func shortSpec(text string) string {
+	if of, ok := strategy.ControlOf(text); ok {
+		return strategy.ControlSpec(shortSpec(of))
+	}
 	s, err := spec.Parse(text)
 	if err != nil || len(s.Params) < 2 {
 		return text

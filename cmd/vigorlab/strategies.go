@@ -60,13 +60,15 @@ func strategiesText(t *output.Text, known []strategy.Info) {
 		t.Heading(s.Name)
 		t.Note("  ", "from "+s.Source+" ("+s.Provenance+")")
 		t.Note("  ", abilities(s.Capabilities))
+		t.Note("  ", placed(s.Taxonomy))
 		for _, p := range s.Parameters {
 			t.Parameter(p.Name, p.Default, p.Doc, p.Range)
 		}
 	}
 	t.Blank()
 	t.Note("", "A spec is NAME or NAME:KEY=VALUE,KEY=VALUE, as in --strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4. "+
-		"Parameters that are not given take the default shown.")
+		"Parameters that are not given take the default shown; those without one must be given, as no source states them.")
+	taxonomyNote(t)
 }
 
 // abilities says in words what a strategy can do and needs.

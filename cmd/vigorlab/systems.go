@@ -41,6 +41,7 @@ func listSystems() result[parameterRow] {
 		for _, s := range known {
 			t.Heading(s.Name)
 			t.Note("  ", "from "+s.Source+" ("+s.Provenance+")")
+			t.Note("  ", placed(s.Taxonomy))
 			for _, p := range s.Parameters {
 				t.Parameter(p.Name, p.Default, p.Doc, p.Range)
 			}
@@ -48,6 +49,8 @@ func listSystems() result[parameterRow] {
 				t.Note("  reports ", d.Name+": "+d.Doc)
 			}
 		}
+		t.Blank()
+		taxonomyNote(t)
 	}}
 }
 

@@ -40,6 +40,7 @@ type trainFlags struct {
 	prompts         int // 0 stands for batchesTrained batches
 	clip            float64
 	objective       train.Objective
+	control         bool
 	cfg             trial.Config
 	moves           map[string]float64 // of log odds in an epoch at rate 1, by estimator (see train.EpochMove); none where nothing moves
 }
@@ -88,10 +89,19 @@ these libraries compute them. Optimizers: sgd, momentum:beta=0.9, adam.
 
 A system that makes several updates a step, as m2po does, differs from the reference
 by those too: lag=0 of the same system is its fair control. An arm of a system also has
-its ratio to the reference's strategy under that system.`,
+its ratio to the reference's strategy under that system.
+
+Of the five diagnostics of a taxonomy of the field, --control puts a random control at
+an equal drop rate beside every method, --ladder compares each strategy with the one
+before it, --system m2po:lag=K, repeated, is the sweep of staleness, and rollouts to a
+target are matched cost by themselves; compare has acceptance against drift.`,
 		Example: `  # does VIGOR save rollouts on a policy with one logit a prompt?
   vigorlab train --population beta:a=0.5,b=0.5 --strategy vigor --policy logit:floor=1e-6 --target 0.8 \
     --batch 16 --lr 1,2,4,8 --seeds 6 --choose-seeds 2 --out trained
+
+  # is it VIGOR's choice of prompts, or its group sizes alone? fixed groups, its random control, VIGOR
+  vigorlab train --population beta:a=0.5,b=0.5 --strategy control/vigor --strategy vigor --ladder --policy logit:floor=1e-6 \
+    --target 0.8 --batch 16 --lr 4 --seeds 8
 
   # the same weight for every prompt, at one learning rate of your own
   vigorlab train --population uniform --policy logit:floor=1e-6 --strategy vigor --aggregate both --lr 5 \
@@ -119,6 +129,8 @@ func (f *trainFlags) registerTraining(cmd *cobra.Command) {
 	text(&f.policy, "policy", "a spec such as logit", "policy `SPEC` that learns (see vigorlab policies)")
 	flags.StringArrayVar(&f.populationSpecs, "population", nil, "population `SPEC` of initial success probabilities (see vigorlab populations)")
 	flags.StringArrayVar(&f.strategySpecs, "strategy", nil, "strategy `SPEC`, repeatable (see vigorlab strategies)")
+	flags.BoolVar(&f.control, "control", false, "beside every method its random control at an equal drop rate, control/SPEC: the same groups and rounds, prompts by lot")
+	flags.BoolVar(&f.cfg.Ladder, "ladder", false, "compare each strategy with the one before it too, the first with the reference")
 	f.whole(flags, &f.group, "group", 2, 1000, "the reference is fixed:g=`G`")
 	flags.StringArrayVar(&f.estimatorSpecs, "estimator", nil, "advantage estimator `SPEC`, repeatable (default grpo)")
 	f.choice(flags, &f.aggregate, "aggregate", []string{sim.AggregateRollout, sim.AggregatePrompt, aggregateBoth}, "`HOW` the update weighs groups")
@@ -284,11 +296,28 @@ func (f *trainFlags) arms(ctx context.Context) []strategy.Strategy {
 		return nil
 	}
 	named := f.strategies(ctx, f.strategySpecs)
+	if f.control {
+		named = f.withControls(named)
+	}
 	strategies := append([]strategy.Strategy{reference}, slices.DeleteFunc(named, func(s strategy.Strategy) bool { return s.Spec() == reference.Spec() })...)
 	for _, s := range strategies {
 		f.add("--strategy "+s.Spec(), s.Start(f.cfg.Train.Batch))
 	}
 	return strategies
+}
+
+// withControls returns the strategies, a random control behind every method.
+func (f *trainFlags) withControls(named []strategy.Strategy) []strategy.Strategy {
+	var all []strategy.Strategy
+	for _, s := range named {
+		all = append(all, s)
+		c, err := randomControl(s)
+		f.add("--control", err)
+		if c != nil && !slices.ContainsFunc(named, func(have strategy.Strategy) bool { return have.Spec() == c.Spec() }) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 func (f *trainFlags) estimators() []advantage.Estimator {
@@ -569,6 +598,9 @@ func (f *trainFlags) line(population spec.Population, strategies []strategy.Stra
 	if !f.cfg.Probes {
 		l.mark("probes=false")
 	}
+	if f.cfg.Ladder {
+		l.mark("ladder")
+	}
 	l.add("seed", f.seed)
 	return l
 }
@@ -607,5 +639,6 @@ func (f *trainFlags) specs(population spec.Population, strategies []strategy.Str
 		{Key: "choose_seeds", Value: f.cfg.ChooseSeeds},
 		{Key: "resamples", Value: f.cfg.Resamples},
 		{Key: "probes", Value: f.cfg.Probes},
+		{Key: "ladder", Value: f.cfg.Ladder},
 	}
 }

@@ -179,11 +179,17 @@ type measure struct {
 // withinSuffix ends the names of ratios to the reference's strategy under the same system.
 const withinSuffix = "_within"
 
+// beforeSuffix ends those of ratios to the strategy before, on a ladder.
+const beforeSuffix = "_before"
+
 // addRatios adds the ratios to a document.
 func (m *measure) addRatios(o *output.Object) {
 	o.Add(m.ratio, ratio(m.Ratio))
 	if m.Within != nil {
 		o.Add(m.ratio+withinSuffix, ratio(*m.Within))
+	}
+	if m.Before != nil {
+		o.Add(m.ratio+beforeSuffix, ratio(*m.Before))
 	}
 }
 
@@ -389,6 +395,9 @@ func levelRows(base trainRow, l *trial.LevelResult) []trainRow {
 		if m.Within != nil {
 			add(m.ratio+withinSuffix, m.Within.Statistic, m.Within.Figure)
 		}
+		if m.Before != nil {
+			add(m.ratio+beforeSuffix, m.Before.Statistic, m.Before.Figure)
+		}
 	}
 	add("steps", "median", l.Steps)
 	return rows
@@ -434,7 +443,7 @@ func (t *training) names() []string {
 	}
 	names := make([]string, len(t.Arms))
 	for i := range t.Arms {
-		words := []string{shortSpec(t.Arms[i].Strategy)}
+		words := []string{labelSpec(t.Arms[i].Strategy)}
 		for _, part := range parts {
 			differs := slices.ContainsFunc(t.Arms, func(a trial.ArmResult) bool { return part(&a) != part(&t.Arms[0]) })
 			if word := part(&t.Arms[i]); differs && word != "" {

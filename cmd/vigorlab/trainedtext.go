@@ -24,7 +24,7 @@ func (t *training) text(x *output.Text) {
 			if provenance(t.Arms[i].System) == reconstruction {
 				strategy += ", " + reconstruction
 			}
-			names[i] = fmt.Sprintf("%s (%s)", strategy, letter(i))
+			names[i] = marked(t.Arms[i].Strategy, fmt.Sprintf("%s (%s)", strategy, letter(i)))
 			x.Note(names[i]+"  ", name)
 		}
 	}
@@ -46,6 +46,11 @@ func (t *training) text(x *output.Text) {
 	if g := t.withinGrid(names, entries); len(g.Rows) > 0 {
 		x.Heading(withinHeading(names[0]))
 		x.Note("", withinNote)
+		x.Grid(g)
+	}
+	if g := t.ladderGrid(names, entries); len(g.Rows) > 0 {
+		x.Heading(ladderHeading)
+		x.Note("", ladderNote)
 		x.Grid(g)
 	}
 	if g := t.otherUnits(names, entries); len(g.Rows) > 0 {
@@ -215,6 +220,24 @@ func (t *training) withinGrid(names []string, entries []entry) output.Grid {
 	return g
 }
 
+// What a ladder compares.
+const (
+	ladderHeading = "Increments: what each strategy has over the one before it"
+	ladderNote    = "what the strategy before spends under the same estimator, aggregation and system over what the arm spends, paired by seed, above 1 a saving:"
+)
+
+// ladderGrid prints what every strategy has over the one before it, where a ladder
+// was asked for.
+func (t *training) ladderGrid(names []string, entries []entry) output.Grid {
+	g := output.Grid{Head: []string{"", "ratio", fmt.Sprintf("%.3g %%", 100*t.Level)}}
+	for _, e := range entries {
+		if b := target(e.report).Rollouts.Before; b != nil {
+			g.Add(names[e.arm], ratioText(e.arm, b.Figure), ratioEnds(e.arm, b.Figure))
+		}
+	}
+	return g
+}
+
 // otherUnits prints ratios in tokens and in cost, where these differ from
 // rollouts.
 func (t *training) otherUnits(names []string, entries []entry) output.Grid {
@@ -349,6 +372,16 @@ func (t *training) footnotes() []string {
 			"length its length over that one's; - where the signal cannot be told from 0.")
 	}
 	lines = append(lines, t.diagnosticNotes()...)
+	var specs []string
+	for i := range t.Arms {
+		specs = append(specs, t.Arms[i].Strategy)
+	}
+	if slices.ContainsFunc(specs, isControl) {
+		lines = append(lines, controlNote)
+	}
+	if note, ok := rebuilt(specs); ok {
+		lines = append(lines, note)
+	}
 	if len(t.lagLines()) > 0 {
 		lines = append(lines, lagNote)
 	}
@@ -375,6 +408,10 @@ func (t *training) report() []byte {
 	}
 	if g := t.withinGrid(names, t.final()); len(g.Rows) > 0 {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", withinHeading(names[0]), withinNote)
+		markdown(&b, g)
+	}
+	if g := t.ladderGrid(names, t.final()); len(g.Rows) > 0 {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", ladderHeading, ladderNote)
 		markdown(&b, g)
 	}
 	if g := t.diagnosticGrid(names, t.final()); len(g.Rows) > 0 {

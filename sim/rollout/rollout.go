@@ -89,6 +89,13 @@ type LengthSource interface {
 	MeanTokens() []float64
 }
 
+// A RememberingSource is a Source whose answers are asked about later.
+type RememberingSource interface {
+	Source
+	// Unseen runs f, whose draws answer as ever and leave no trace.
+	Unseen(f func() error) error
+}
+
 // A Ledger counts what a batch has cost.
 type Ledger struct {
 	Generated       int // rollouts generated: those that chose, fresh and extra ones alike

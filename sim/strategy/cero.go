@@ -89,6 +89,7 @@ var ceroKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, History: true, PicksPrompts: true},
 		Provenance:   "paper",
 		Source:       "CERO, arXiv 2606.05606",
+		Taxonomy:     taxonomyBudgets,
 	},
 	parse: parseCero,
 	spending: func(g, steps int) string {

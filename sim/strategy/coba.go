@@ -89,6 +89,7 @@ var cobaKind = kind{
 		Capabilities: Capabilities{History: true},
 		Provenance:   "code",
 		Source:       "CoBA-RL, arXiv 2602.03048; Within-yao/CoBA-RL, budget_allocators.py",
+		Taxonomy:     budgetsBefore,
 	},
 	parse: parseCoba,
 	spending: func(g, _ int) string {

@@ -62,6 +62,7 @@ var dapoKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, PicksPrompts: true},
 		Provenance:   "code",
 		Source:       "DAPO, arXiv 2503.14476; verl recipe/dapo (mode=batch), OpenRLHF (mode=stream)",
+		Taxonomy:     selectsAfter,
 	},
 	parse:    parseDAPO,
 	spending: func(g, _ int) string { return fmt.Sprintf("dapo:n=%d", g) },

@@ -33,6 +33,7 @@ var fixedKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
 		Provenance:   "paper",
 		Source:       "GRPO: DeepSeekMath, arXiv 2402.03300",
+		Taxonomy:     unplaced,
 	},
 	parse:    parseFixed,
 	spending: func(g, _ int) string { return fmt.Sprintf("fixed:g=%d", g) },

@@ -87,6 +87,7 @@ var gresoKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, History: true, PicksPrompts: true},
 		Provenance:   "code",
 		Source:       "GRESO, arXiv 2506.02177; Infini-AI-Lab/GRESO",
+		Taxonomy:     PlacedByUs(LeverAlgorithmic, FamilyBudgeting, "C, D", PaidBefore),
 	},
 	parse:    parseGRESO,
 	spending: func(g, _ int) string { return fmt.Sprintf("greso:n=%d", max(2, g)) },

@@ -64,6 +64,7 @@ var gvmKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true},
 		Provenance:   "code",
 		Source:       "GVM-RAFT, arXiv 2505.02391; RLHFlow/GVM, em/stage_2_calc_sample_size.py; gradient norms taken as 1",
+		Taxonomy:     budgetsInRounds,
 	},
 	parse: parseGvm,
 	spending: func(g, _ int) string {

@@ -53,6 +53,7 @@ var halvingKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
 		Provenance:   "reconstruction",
 		Source:       "Karnin, Koren and Somekh, ICML 2013, from memory; reward variances in place of means is ours",
+		Taxonomy:     budgetsInRounds,
 	},
 	parse:    parseHalving,
 	spending: func(g, _ int) string { return fmt.Sprintf("sequential-halving:g=%d", g) },

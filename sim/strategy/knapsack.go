@@ -85,6 +85,7 @@ var knapsackKind = kind{
 		Capabilities: Capabilities{History: true, ExactBudget: true},
 		Provenance:   "code",
 		Source:       "Knapsack RL, arXiv 2509.25849; liziniu/KnapsackRL, exploration_utils.py",
+		Taxonomy:     budgetsBefore,
 	},
 	parse: parseKnapsack,
 	spending: func(g, _ int) string {

@@ -86,6 +86,7 @@ var lookaheadKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
 		Provenance:   "own",
 		Source:       "the most progress by a dynamic program, under a law of difficulty learnt in the batch",
+		Taxonomy:     budgetsInRounds,
 	},
 	parse:    parseLookahead,
 	spending: lookaheadSpending,

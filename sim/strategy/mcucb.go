@@ -57,6 +57,7 @@ var mcucbKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
 		Provenance:   "reconstruction",
 		Source:       "Carpentier and Munos, NIPS 2011, from its abstract and notes; c is our choice",
+		Taxonomy:     budgetsInRounds,
 	},
 	parse:    parseMCUCB,
 	spending: func(g, _ int) string { return fmt.Sprintf("mc-ucb:g=%d", max(2, g)) },

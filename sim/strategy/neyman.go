@@ -44,6 +44,7 @@ var neymanKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true, Truth: true},
 		Provenance:   "paper",
 		Source:       "Neyman 1934, J. R. Stat. Soc. 97(4), in whole rollouts",
+		Taxonomy:     budgetsBefore,
 	},
 	parse:    parseNeyman,
 	spending: func(g, _ int) string { return fmt.Sprintf("neyman:g=%d", g) },

@@ -104,6 +104,7 @@ var oracleKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true, Truth: true},
 		Provenance:   "own",
 		Source:       "the best choice before rewards are seen, by definition",
+		Taxonomy:     budgetsBefore,
 	},
 	parse:    parseOracle,
 	spending: func(g, _ int) string { return Oracles(g, 0.2)[0] },

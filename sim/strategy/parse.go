@@ -3,6 +3,7 @@ package strategy
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"vigorlab/distributions/spec"
@@ -11,11 +12,15 @@ import (
 
 // Parse reads a strategy spec such as `vigor:m0=2,rounds=4`, or `@FILE` with a
 // file that holds one, as plain text or as the "strategy" of a JSON object.
-// All faults of a spec are reported at once.
+// All faults of a spec are reported at once. Behind control/ it stands for the
+// strategy's random control.
 func Parse(text string, open spec.Opener) (Strategy, error) {
 	text, err := spec.Expand(text, open)
 	if err != nil {
 		return nil, err
+	}
+	if of, ok := ControlOf(strings.TrimSpace(text)); ok {
+		return parseControl(of, open)
 	}
 	if strings.HasPrefix(text, "{") {
 		var plan struct {
@@ -56,16 +61,21 @@ type kind struct {
 var kinds = []kind{
 	fixedKind,
 	vigorKind,
+	ar3poKind,
+	arcusKind,
 	ceroKind,
+	cero2Kind,
 	cobaKind,
 	dapoKind,
 	gresoKind,
 	gvmKind,
+	horaKind,
 	knapsackKind,
 	lookaheadKind,
 	mcucbKind,
 	neymanKind,
 	oracleKind,
+	pairKind,
 	pilotCommitKind,
 	podsKind,
 	reinforceAdaKind,
@@ -74,6 +84,7 @@ var kinds = []kind{
 	specEvalKind,
 	thompsonKind,
 	vipKind,
+	xrpoKind,
 }
 
 // Spending returns a spec of every known strategy for a comparison at g >= 1
@@ -104,6 +115,22 @@ func names() []string {
 		n = append(n, k.info.Name)
 	}
 	return n
+}
+
+// needInt reads a whole number in [low, high] that has no default: a constant
+// that no source states. It returns low for what is at fault.
+func needInt(a *spec.Args, key string, low, high int) int {
+	if _, given := a.Text(key); !given {
+		a.Add(fmt.Errorf("%s is missing, want a whole number in [%d, %d]", key, low, high))
+		return low
+	}
+	return a.Int(key, low, low, high)
+}
+
+// needFloat is needInt for a number that ok accepts; it returns NaN for what is
+// at fault.
+func needFloat(a *spec.Args, key, want string, ok func(float64) bool) float64 {
+	return a.Float(key, math.NaN(), want, ok)
 }
 
 // ratio reads an exact decimal or fraction that ok accepts.

@@ -92,6 +92,7 @@ var pilotCommitKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, History: true, PicksPrompts: true},
 		Provenance:   "code",
 		Source:       "Pilot-Commit, arXiv 2605.26606; databricks/pilot-commit, recipe/pc and train_scripts",
+		Taxonomy:     budgetsInRounds,
 	},
 	parse: parsePilotCommit,
 	spending: func(g, _ int) string { // groups of g, a quarter of them pilots, as published

@@ -50,6 +50,7 @@ var podsKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true, ChangesLoss: true},
 		Provenance:   "paper",
 		Source:       "PODS, arXiv 2504.13818, max-variance down-sampling, as stated in notes on it",
+		Taxonomy:     selectsAfter,
 	},
 	parse: parsePods,
 	spending: func(g, _ int) string {

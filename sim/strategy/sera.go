@@ -102,6 +102,7 @@ var seraKind = kind{
 		Capabilities: Capabilities{History: true, ChangesLoss: true, ExactBudget: true},
 		Provenance:   "code",
 		Source:       "SERA, arXiv 2609.36552; ChenZihao0121/SERA, SERA.py",
+		Taxonomy:     taxonomyBudgets,
 	},
 	parse: parseSera,
 	spending: func(g, _ int) string {

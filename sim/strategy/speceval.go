@@ -60,6 +60,7 @@ var specEvalKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
 		Provenance:   "code",
 		Source:       "Speculative Evaluation (HBN), arXiv 2609.28560; ShenQianli/SpecEval, core.py and design.py; its use in training is ours",
+		Taxonomy:     PlacedByTaxonomy(LeverAlgorithmic, FamilyEvaluation, none, PaidDuring),
 	},
 	parse: parseSpecEval,
 	spending: func(g, _ int) string {

@@ -109,6 +109,7 @@ type Info struct {
 	Capabilities Capabilities `json:"capabilities"`
 	Provenance   string       `json:"provenance"` // paper | code | reconstruction | own
 	Source       string       `json:"source"`     // where its rule was read
+	Taxonomy     Placement    `json:"taxonomy"`
 }
 
 // A Parameter is one key of a spec.

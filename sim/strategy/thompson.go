@@ -80,6 +80,7 @@ var thompsonKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, History: true, ExactBudget: true, PicksPrompts: true},
 		Provenance:   "code",
 		Source:       "MoPPS, arXiv 2507.04632; verl recipe/mopps",
+		Taxonomy:     budgetsBefore,
 	},
 	parse:    parseThompson,
 	spending: func(g, _ int) string { return fmt.Sprintf("thompson:g=%d", g) },

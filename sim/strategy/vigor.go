@@ -221,6 +221,7 @@ var vigorKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true},
 		Provenance:   "paper",
 		Source:       "VIGOR, arXiv 2607.22002",
+		Taxonomy:     budgetsInRounds,
 	},
 	parse:    parseVigor,
 	spending: func(g, _ int) string { return fmt.Sprintf("vigor:m0=%d", max(1, (g+2)/4)) }, // the mean group is 4 m0

@@ -98,6 +98,7 @@ var vipKind = kind{
 		Capabilities: Capabilities{FirstEpoch: true, History: true, Embeddings: true, ExactBudget: true},
 		Provenance:   "reconstruction",
 		Source:       "VIP, arXiv 2602.01601, from notes on its theory; predictor from HieuNT91/VIP, src/vip",
+		Taxonomy:     budgetsBefore,
 	},
 	parse: parseVIP,
 	spending: func(g, _ int) string {

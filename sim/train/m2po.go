@@ -61,6 +61,7 @@ var m2poKind = systemKind{
 		},
 		Provenance: "paper",
 		Source:     "M2PO, arXiv 2510.01161, Algorithm 1 and stale-k protocol; rule=released from its code; rule=areal a reconstruction from notes on AReaL",
+		Taxonomy:   strategy.PlacedByTaxonomy(strategy.LeverSystem, strategy.FamilyDecoupling, "A", strategy.PaidAfter),
 	},
 	read: readM2PO,
 }

@@ -62,6 +62,7 @@ var nestedKind = systemKind{
 		},
 		Provenance: "reconstruction",
 		Source:     "Nested-ReFT, arXiv 2508.10123: only the abstract could be read, the rest is our own derivation",
+		Taxonomy:   strategy.PlacedByTaxonomy(strategy.LeverSystem, strategy.FamilyResources, "A, B", strategy.PaidDuring),
 	},
 }
 

@@ -102,6 +102,7 @@ var r2poKind = systemKind{
 		},
 		Provenance: "code",
 		Source:     "R2PO, arXiv 2601.11960; RRPO-ARR/Code",
+		Taxonomy:   strategy.PlacedByTaxonomy(strategy.LeverAlgorithmic, strategy.FamilyOther, "C", strategy.PaidBefore),
 	},
 }
 

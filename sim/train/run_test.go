@@ -133,7 +133,8 @@ func TestEveryStrategy(t *testing.T) {
 	cfg.Target = 1
 	cfg.Objective.Estimator = estimator(t, "grpo:ddof=1,delta=0.0001")
 	specs := append(strategy.Spending(8, steps), "vigor:reuse=false", "vigor:update=survivors",
-		"pilot-commit:pilot=4,commit=4,gen=2", "dapo:n=4,gen=2,cap=2", "reinforce-ada:mode=est", "fixed:g=4,prompts=2")
+		"pilot-commit:pilot=4,commit=4,gen=2", "dapo:n=4,gen=2,cap=2", "reinforce-ada:mode=est", "fixed:g=4,prompts=2",
+		"control/vigor", "control/dapo:n=4,gen=2,cap=2", "control/pods:n=8,m=4", "control/vigor:reuse=false", "control/sera:n=8,min=2,max=16")
 	picked, older, fresh, subsets, own, weighted := false, false, false, false, false, false
 	for _, text := range specs {
 		s := allocation(t, text)

@@ -73,6 +73,7 @@ var saturatedKind = systemKind{
 		},
 		Provenance: "code",
 		Source:     "Save Your Saturated Data, arXiv 2609.33126, released code of its advantage and rollout levels; the answer to a request for a mistake is modelled",
+		Taxonomy:   strategy.PlacedByTaxonomy(strategy.LeverAlgorithmic, strategy.FamilyOther, "C", strategy.PaidAfter),
 	},
 	read: readSaturated,
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"math"
+	"slices"
 
 	"vigorlab/sim/rollout"
 	"vigorlab/sim/source"
@@ -40,6 +41,8 @@ type answer struct{ x, first, n, counts, before int }
 var (
 	_ rollout.TruthSource  = (*Source)(nil)
 	_ rollout.LengthSource = (*Source)(nil)
+
+	_ rollout.RememberingSource = (*Source)(nil)
 )
 
 // NewSource returns the policy as a source.
@@ -136,6 +139,14 @@ func (s *Source) Draw(_ context.Context, ask []rollout.Request, first, got, toke
 		}
 	}
 	return nil
+}
+
+// Unseen implements rollout.RememberingSource.
+func (s *Source) Unseen(f func() error) error {
+	answers, counts, last := len(s.answers), len(s.counts), slices.Clone(s.last)
+	err := f()
+	s.answers, s.counts, s.last = s.answers[:answers], s.counts[:counts], last
+	return err
 }
 
 // split appends the outcomes of a group with the given successes to s.counts.

@@ -74,6 +74,7 @@ type SystemInfo struct {
 	Diagnostics []Figure             `json:"diagnostics"` // of every step; none for some
 	Provenance  string               `json:"provenance"`  // paper | code | reconstruction
 	Source      string               `json:"source"`      // where its rule was read
+	Taxonomy    strategy.Placement   `json:"taxonomy"`
 }
 
 // A Figure says what a diagnostic is.

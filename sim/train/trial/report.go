@@ -34,7 +34,8 @@ func (t *trial) report(r *Result, records []Record) {
 				Curve: curve(own), Probes: t.probes(own),
 			}
 			for level := range t.levels {
-				report.Levels = append(report.Levels, t.levelResult(level, own, reference, within, hasTokens, hasCost))
+				bases := bases{reference: reference, within: within, before: t.before(r, runs, i, rate)}
+				report.Levels = append(report.Levels, t.levelResult(level, own, &bases, hasTokens, hasCost))
 			}
 			if rate == r.Common {
 				a.Common = report
@@ -78,16 +79,41 @@ func (t *trial) compare(reference, arm []Record, level int, unit func(*Spent) fl
 	return Compare(durations(reference, level, unit), durations(arm, level, unit), t.cfg.Resamples, t.cfg.Level, key)
 }
 
-// levelResult works out what it took the runs of an arm to reach a level; within is
-// nil where there is nothing to compare with.
-func (t *trial) levelResult(level int, own, reference, within []Record, hasTokens, hasCost bool) LevelResult {
-	measure := func(unit func(*Spent) float64) *Measure {
-		m := &Measure{Median: t.median(own, level, unit), Ratio: t.compare(reference, own, level, unit)}
-		if within != nil {
-			ratio := t.compare(within, own, level, unit)
-			m.Within = &ratio
+// before returns the runs that an arm at a rate is compared with on a ladder; nil
+// for none.
+func (t *trial) before(r *Result, runs []map[int][]Record, arm, rate int) []Record {
+	a := r.Arms[arm]
+	for j := arm - 1; j >= 0 && t.cfg.Ladder; j-- {
+		b := r.Arms[j]
+		if a.Estimator != b.Estimator || a.Aggregate != b.Aggregate || a.System != b.System || a.Optimizer != b.Optimizer {
+			continue
 		}
-		return m
+		if rate == a.Best {
+			return runs[j][b.Best]
+		}
+		return runs[j][r.Common]
+	}
+	return nil
+}
+
+// bases are the runs that those of an arm are compared with; within and before are
+// nil where there are none.
+type bases struct{ reference, within, before []Record }
+
+// levelResult works out what it took the runs of an arm to reach a level.
+func (t *trial) levelResult(level int, own []Record, base *bases, hasTokens, hasCost bool) LevelResult {
+	measure := func(unit func(*Spent) float64) *Measure {
+		over := func(records []Record) *Ratio {
+			if records == nil {
+				return nil
+			}
+			ratio := t.compare(records, own, level, unit)
+			return &ratio
+		}
+		return &Measure{
+			Median: t.median(own, level, unit), Ratio: *over(base.reference),
+			Within: over(base.within), Before: over(base.before),
+		}
 	}
 	l := LevelResult{
 		Level: t.levels[level], Reached: reached(durations(own, level, steps)), Seeds: len(own),

@@ -146,7 +146,7 @@ func TestUnits(t *testing.T) {
 	}
 	reference := []Record{record(80, 80, true), record(160, 160, true), record(240, 240, true)}
 	own := []Record{record(80, 40, true), record(160, 80, true), record(240, 120, true)}
-	l := tr.levelResult(0, own, reference, nil, true, true)
+	l := tr.levelResult(0, own, &bases{reference: reference}, true, true)
 	if *l.Rollouts.Ratio.Estimate != 1 || !(math.Abs(*l.Cost.Ratio.Estimate-2) < 1e-12) || *l.Cost.Median.Estimate != 80 || *l.Tokens.Median.Estimate != 480 || *l.Steps.Estimate != 20 || l.Reached != 3 {
 		t.Errorf("%+v", l)
 	}
@@ -160,7 +160,7 @@ func TestUnits(t *testing.T) {
 	}
 	own[1] = record(8, 8, false) // an early end, not a fast one
 	own[1].Diverged = &Diverged{Step: 1, Quantity: "gradient", Value: "NaN"}
-	l = tr.levelResult(0, own, reference, nil, false, false)
+	l = tr.levelResult(0, own, &bases{reference: reference}, false, false)
 	if l.Tokens != nil || l.Cost != nil || l.Reached != 2 || *l.Rollouts.Median.Estimate != 240 || l.Rollouts.Ratio.Statistic != StatisticMedian || *l.Rollouts.Ratio.Estimate != 1 {
 		t.Errorf("%+v, median %v", l, orInf(l.Rollouts.Median.Estimate))
 	}
@@ -225,6 +225,40 @@ func TestWithin(t *testing.T) {
 	}
 	if ratio := *r.Arms[1].Own.Levels[0].Rollouts.Ratio.Estimate; !(math.Abs(ratio-2) < 1e-12) {
 		t.Errorf("ratio to the reference %v, want 80/40", ratio)
+	}
+}
+
+// TestLadder by hand: an arm is compared with the one of the strategy before it under
+// the same estimator, best rate beside best rate; without a ladder with none.
+func TestLadder(t *testing.T) {
+	for _, ladder := range []bool{false, true} {
+		cfg := DefaultConfig()
+		cfg.Seeds, cfg.Ladder = 1, ladder
+		tr := &trial{cfg: &cfg, levels: []float64{0.9}}
+		arm := func(strategy, estimator string, best int) ArmResult {
+			return ArmResult{Strategy: strategy, Estimator: estimator, Best: best}
+		}
+		r := &Result{Rates: []float64{1, 2}, Common: 0, Arms: []ArmResult{
+			arm("fixed", "grpo", 0), arm("fixed", "rloo", 0), arm("control", "grpo", 1), arm("control", "rloo", 0), arm("vigor", "grpo", 0),
+		}}
+		var records []Record
+		for _, n := range []int{80, 60, 90, 30, 20, 10} { // the third arm reports at both rates
+			spent := Spent{Rollouts: n, Cost: float64(n)}
+			records = append(records, Record{Levels: []*Spent{&spent}, End: spent})
+		}
+		tr.report(r, records)
+		own := func(i int) *Ratio { return r.Arms[i].Own.Levels[0].Rollouts.Before }
+		for i, want := range []float64{0, 0, 80. / 30, 60. / 20, 30. / 10} {
+			if !ladder {
+				want = 0
+			}
+			if before := own(i); (before == nil) != (want == 0) || before != nil && !(math.Abs(*before.Estimate-want) < 1e-12) {
+				t.Errorf("arm %d: %+v, want %v", i, before, want)
+			}
+		}
+		if at := r.Arms[2].Common.Levels[0].Rollouts.Before; ladder && !(math.Abs(*at.Estimate-80./90) < 1e-12) {
+			t.Errorf("at the common rate %+v, want 80/90", at)
+		}
 	}
 }
 

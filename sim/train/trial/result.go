@@ -85,11 +85,15 @@ type LevelResult struct {
 // seeds (see Median); a run that diverged, or ran out of steps, never gets there.
 // Others are censored at what they had spent when they ran out of rollouts: all
 // alike in rollouts, but not in tokens and cost. Ratio is what the reference spent, at its best rate, over
-// what the arm spent, paired by seed: above 1 the arm saves (see Compare).
+// what the arm spent, paired by seed: above 1 the arm saves (see Compare). Before,
+// of a ladder alone, is the same for the arm of the strategy before this one, under
+// the same estimator, aggregation and system: at its own best rate beside an arm at
+// its own, and at the common one there; nil of the first.
 type Measure struct {
 	Median Figure
 	Ratio  Ratio
 	Within *Ratio
+	Before *Ratio
 }
 
 // A Ratio compares an arm with the reference, paired by seed: Figure estimates

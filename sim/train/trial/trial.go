@@ -51,6 +51,7 @@ type Config struct {
 
 	Resamples int     // of the bootstrap intervals, >= 2
 	Level     float64 // of all intervals, in (0, 1)
+	Ladder    bool    // whether every arm is compared with the one of the strategy before it too (see Measure.Before)
 	Probes    bool    // whether reports of arms without a system measure the gradient on the way (see train.Prober)
 	Workers   int     // >= 1; no figure depends on it
 
