@@ -31,7 +31,7 @@ func runExamples(t *testing.T, cmd *cobra.Command) {
 	questionsFile(t, ".")
 	unansweredFiles(t, ".")
 	for i, words := range examples {
-		prepares := i+1 < len(examples) && words[1] == "rollout" // a run that the next example reads
+		prepares := i+1 < len(examples) && (words[1] == "rollout" || words[1] == "simulate") // makes what the next example reads
 		if words[0] != "vigorlab" || words[1] != cmd.Name() && !prepares {
 			t.Errorf("%q is no example of %s", words, cmd.Name())
 			continue
