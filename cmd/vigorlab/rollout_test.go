@@ -548,6 +548,23 @@ func TestLiveNeutralSampling(t *testing.T) {
 	}
 }
 
+// TestLiveNoiseIsThatOfGrade: label noise turns the rollouts of a run that it turns
+// when they are graded, by prompt, completion and index.
+func TestLiveNoiseIsThatOfGrade(t *testing.T) {
+	const noisy = "flip:q=0.3@numeric"
+	r := newLiveRun(t, serveAnswers(t, livetest.Config{}).URL)
+	r.world[slices.Index(r.world, "numeric")], r.strategy = noisy, "fixed:g=4"
+	r.done()
+	log := filepath.Join(r.dir, "run", "rollouts.jsonl")
+	for verifier, same := range map[string]bool{noisy: true, "numeric": false} {
+		document, _ := runJSON(t, "grade", log, "--verifier", verifier)
+		rates := document.(map[string]any)["rates"].(map[string]any)
+		if got := rates["agreement"].(map[string]any)["mean"]; (got == 1.) != same {
+			t.Errorf("%s agrees with %v of the rollouts that %s judged, want all: %v", verifier, got, noisy, same)
+		}
+	}
+}
+
 // TestLiveNotices: what a server refuses or ignores is in run.json.
 func TestLiveNotices(t *testing.T) {
 	server := serveAnswers(t, livetest.Config{IgnoreN: true, Refuse: []string{"min_p"}})
