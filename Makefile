@@ -52,8 +52,8 @@ bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ..
 golden: ## makes the golden values again (python3 with mpmath) and fails where one differs
 	.ci/golden
 
-coverage: ## 2,000 fits to counts of known laws: do intervals hold the truth, do p-values keep their level?
-	VIGORLAB_COVERAGE=2000 go test -count=1 -timeout 2h -run 'TestCoverage|TestFalseAlarms' -v ./distributions/fit ./sim/pilot
+coverage: ## 2,000 fits to counts of known laws: do intervals hold the truth, do p-values keep their level? every defect of logs in 10^5 rollouts
+	VIGORLAB_COVERAGE=2000 go test -count=1 -timeout 2h -run 'TestCoverage|TestFalseAlarms|TestGeneratedLogs' -v ./distributions/fit ./sim/pilot ./sim/logs
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	.ci/fuzz $(FUZZTIME)

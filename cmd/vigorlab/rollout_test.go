@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -521,6 +522,58 @@ func TestLiveNeutralSampling(t *testing.T) {
 	for _, want := range []string{`"temperature": 1`, `"top_k": 0`, `"max_tokens": 32`, `"seed": 1`, `"END"`} {
 		if !strings.Contains(run, want) {
 			t.Errorf("run.json lacks %s", want)
+		}
+	}
+	var record struct {
+		Specs struct {
+			Sampling map[string]any `json:"sampling"`
+		} `json:"specs"`
+	}
+	if err := json.Unmarshal([]byte(run), &record); err != nil {
+		t.Fatal(err)
+	}
+	body := server.Requests()[0]
+	for _, name := range strings.Fields("min_p repetition_penalty repeat_penalty presence_penalty frequency_penalty") {
+		if body[name] == nil || record.Specs.Sampling[name] != body[name] {
+			t.Errorf("%s = %v was sent, run.json has %v", name, body[name], record.Specs.Sampling[name])
+		}
+	}
+	for name := range body { // whatever is sent beside the prompt
+		if _, recorded := record.Specs.Sampling[name]; !recorded && !slices.Contains([]string{"model", "prompt", "n"}, name) {
+			t.Errorf("%s is sent and not recorded", name)
+		}
+	}
+	if strings.Contains(run, "notices") {
+		t.Errorf("a server that refuses nothing: %s", run)
+	}
+}
+
+// TestLiveNoiseIsThatOfGrade: label noise turns the rollouts of a run that it turns
+// when they are graded, by prompt, completion and index.
+func TestLiveNoiseIsThatOfGrade(t *testing.T) {
+	const noisy = "flip:q=0.3@numeric"
+	r := newLiveRun(t, serveAnswers(t, livetest.Config{}).URL)
+	r.world[slices.Index(r.world, "numeric")], r.strategy = noisy, "fixed:g=4"
+	r.done()
+	log := filepath.Join(r.dir, "run", "rollouts.jsonl")
+	for verifier, same := range map[string]bool{noisy: true, "numeric": false} {
+		document, _ := runJSON(t, "grade", log, "--verifier", verifier)
+		rates := document.(map[string]any)["rates"].(map[string]any)
+		if got := rates["agreement"].(map[string]any)["mean"]; (got == 1.) != same {
+			t.Errorf("%s agrees with %v of the rollouts that %s judged, want all: %v", verifier, got, noisy, same)
+		}
+	}
+}
+
+// TestLiveNotices: what a server refuses or ignores is in run.json.
+func TestLiveNotices(t *testing.T) {
+	server := serveAnswers(t, livetest.Config{IgnoreN: true, Refuse: []string{"min_p"}})
+	r := newLiveRun(t, server.URL, "--quiet")
+	r.done()
+	run := read(t, filepath.Join(r.dir, "run", "run.json"))
+	for _, want := range []string{"the server refuses min_p: it is not sent any more", "the server ignores n"} {
+		if strings.Count(run, want) != 1 {
+			t.Errorf("%q is in run.json %d times, want once: %s", want, strings.Count(run, want), run)
 		}
 	}
 }

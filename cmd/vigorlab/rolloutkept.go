@@ -67,6 +67,7 @@ func (r *rolled) ask(ctx context.Context, a *app, d *rundir.Dir, bar *progress.B
 		return err
 	}
 	if d != nil {
+		r.record = d
 		if err := r.restore(a, d, src); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/distributions/spec"
 	"vigorlab/distributions/table"
 	"vigorlab/sim/logs"
@@ -36,6 +38,7 @@ type setting struct {
 	specs    output.Object // resolved: all that the results depend on
 	addTo    func(*commandLine)
 	notes    []string
+	record   *rundir.Dir // which is told what the servers refuse or ignore; nil before it is open
 	close    func()
 }
 
@@ -241,7 +244,12 @@ func (f *rolloutFlags) serve(a *app, w *setting, v reward.Verifier, rule logs.Ru
 	if f.sendSeed {
 		c.Sampling.Seed = &f.seed
 	}
-	c.Notify = func(text string) { f.warn(a, []string{text}) }
+	c.Notify = func(text string) {
+		f.warn(a, []string{text})
+		if w.record != nil {
+			w.record.Notice(text)
+		}
+	}
 	if len(c.BaseURLs) == 0 {
 		c.BaseURLs = []string{"http://127.0.0.1/v1"} // go on looking for faults
 	}
@@ -333,6 +341,10 @@ func (f *rolloutFlags) describe(w *setting, v reward.Verifier, rule logs.Rule, d
 		{Key: "stop", Value: append([]string{}, s.Stop...)},
 		{Key: "seed", Value: seed},
 		{Key: "logprobs", Value: s.LogProbs},
+	}
+	neutral := live.Neutral()
+	for _, name := range slices.Sorted(maps.Keys(neutral)) {
+		sampling.Add(name, neutral[name])
 	}
 	w.subject = output.Object{
 		{Key: "source", Value: "live"},

@@ -307,6 +307,34 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
+// TestRunsArePooled: two runs call their rollouts alike, so that where all are
+// pooled an index tells copies within a run alone, whatever the texts are; a file of
+// the same bytes is a copy all the same.
+func TestRunsArePooled(t *testing.T) {
+	run := func(said ...string) string {
+		var b strings.Builder
+		for i, text := range said {
+			fmt.Fprintf(&b, `{"prompt_id":"q","index":%d,"round":1,"prompt":"?","completion":%q,"reward":%d}`+"\n", i, text, len(text)%2)
+		}
+		return b.String()
+	}
+	first := run("7", "eight")
+	again := strings.SplitAfter(first, "\n")[0] // logged twice
+	l := smallLog{files: map[string]string{
+		"a/rollouts.jsonl": first + again, "b/rollouts.jsonl": run("7", "ten!"), "copy/rollouts.jsonl": first + again,
+	}}
+	if findings, _, err := l.run(t); err == nil || find(findings, "several-runs") == nil {
+		t.Errorf("%+v, %v, want a refusal of several runs", findings, err)
+	}
+	findings, tab, err := l.with(Options{KeepAll: true}).run(t)
+	if err != nil || len(tab.Rows) != 1 || tab.Rows[0].Outcomes != "1110" {
+		t.Fatalf("%+v, %v, want the outcomes 1110", tab, err)
+	}
+	if f := find(findings, "copies"); f == nil || !strings.Contains(f.Text, "4 rollouts were logged twice") {
+		t.Errorf("%+v, want 4 rollouts logged twice: one line of a, three of its copy", f)
+	}
+}
+
 // TestShardsAreOneStream: a run that was resumed goes on in the next file of
 // its folder, and supersedes what stands in the one before.
 func TestShardsAreOneStream(t *testing.T) {

@@ -33,7 +33,7 @@ type Options struct {
 	Reward    string   // the column of the reward, "" for the format's own
 	Success   Rule     // which rewards are successes, zero for that of two-point rewards
 	Lenient   bool     // count records that cannot be read, and go on
-	KeepAll   bool     // keep the rollouts of every attempt at a step, not of the last one alone
+	KeepAll   bool     // keep the rollouts of every attempt at a step, not of the last one alone, and those of several runs
 
 	Out string // the file that the table goes to, which is no log; may be ""
 
@@ -97,6 +97,19 @@ type stream struct {
 	id   int32
 	step int32 // of the last rollout
 	any  bool
+
+	attempt int    // how often the steps went back
+	mark    uint64 // tells this attempt from others; 0 until it is needed
+}
+
+// own returns what a rollout is called among those of all streams and attempts:
+// each numbers its own from the start. Two short answers may well be the same, so
+// that texts could not tell a copy.
+func (st *stream) own(rollout uint64) uint64 {
+	if st.mark == 0 {
+		st.mark = digest(fmt.Sprintf("stream %d, attempt %d", st.id, st.attempt))
+	}
+	return max(1, rollout^st.mark)
 }
 
 // A placed group is one found by position: prefix is what its texts begin with.
@@ -240,6 +253,9 @@ func (im *importer) rollout(r record) error {
 	im.relate(s)
 	if err := im.attempt(s.step); err != nil {
 		return err
+	}
+	if im.o.KeepAll && s.rollout != 0 {
+		s.rollout = im.stream.own(s.rollout)
 	}
 	s.prompt, s.file = im.names.of(s.name), int32(len(im.paths)-1)
 	if im.steps != nil {
@@ -488,6 +504,7 @@ func (im *importer) attempt(step int32) error {
 	if !back {
 		return nil
 	}
+	st.attempt, st.mark = st.attempt+1, 0
 	if im.attempts++; im.attempts == maxAttempts+1 {
 		im.wentBack = im.file.path
 	}

@@ -136,7 +136,7 @@ func TestTextsThatCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = "1 0 0 x/X 1|2 1 0 lost/ 1|2 1 0 lost/ 0|1 0 0 kept/ 0"
+	want = "1 0 0 x/X 1|2 1 0 lost/ 1|2 1 0 lost/ 0|1 0 0 kept/ 0|2 1 1 /17 1"
 	if got := strings.Join(spell(t, texts), "|"); got != want || texts.Missing != 1 {
 		t.Errorf("%s and %d missing, want %s and 1", got, texts.Missing, want)
 	}

@@ -89,6 +89,47 @@ func TestHard(t *testing.T) {
 	}
 }
 
+// TestSpent: 8000 parts evaluated are what takes a comparison less than 1 ms
+// (BenchmarkHard), and what no text takes more of, but for what is not evaluated any
+// more. An answer is evaluated once, and once times its unit, however many others it
+// meets: twice as long a list takes twice as much, not four times.
+func TestSpent(t *testing.T) {
+	within := func(got, want string) int {
+		visits, pairs, work := formula.Spent(got, want, tolerance)
+		const begun = 4000 // of which all is charged, and nothing evaluated
+		if visits > formula.MaxVisits+begun || pairs > formula.MaxPairs+200 || work > formula.MaxWork {
+			t.Errorf("%.40q against %.40q: %d visits, %d pairs, %d factors", got, want, visits, pairs, work)
+		}
+		return visits
+	}
+	for _, text := range hard() {
+		within(text, text+"+0")
+		within(text, strings.Replace(text, "1", "2", 1))
+	}
+	for _, c := range [][2]string{
+		{`\sin(x+%d)\%%`, `\cos(x+%d)`}, {`%d/7`, `1%d.1\%%`}, {`-\sqrt{x+%d}\%%`, `\sqrt{y+%d}`}, {`%d.5^\circ`, `1%d.1`},
+		{`\sqrt{x+%d}\text{ cm}`, `\sqrt{y+%d}\text{ m}`}, {`\sqrt{x+%d}\text{ square cm}`, `\sqrt{y+%d}\text{ square m}`},
+		{`\sqrt{x+%d}\text{ million}`, `\sqrt{y+%d}`},
+	} {
+		half, all := within(many(c[0], 5), many(c[1], 5)), within(many(c[0], 10), many(c[1], 10))
+		if half == 0 || all > 2*half+half/4 {
+			t.Errorf("%s against %s: %d visits for 5 parts each, %d for 10", c[0], c[1], half, all)
+		}
+	}
+	if visits, pairs, work := formula.Spent("x+1", "x+2", tolerance); visits != 2*3*2 || pairs != 1 || work != 0 {
+		t.Errorf("x+1 against x+2: %d visits, %d pairs, %d factors, want 3 parts of 2 answers at 2 points, 1 and 0", visits, pairs, work)
+	}
+}
+
+// many is a list of n parts.
+func many(f string, n int) string {
+	var parts []string
+	for i := range n {
+		parts = append(parts, fmt.Sprintf(f, i))
+	}
+	return strings.Join(parts, ",")
+}
+
 // TestTooLong checks that what is beyond a bound is not compared.
 func TestTooLong(t *testing.T) {
 	rep := strings.Repeat
@@ -105,17 +146,11 @@ func TestTooLong(t *testing.T) {
 // TestTooMuch checks that lists of what takes long to compare are not: each of the
 // parts would meet each of the other's, at every point.
 func TestTooMuch(t *testing.T) {
-	many := func(f string) string {
-		var parts []string
-		for i := range 24 {
-			parts = append(parts, fmt.Sprintf(f, i))
-		}
-		return strings.Join(parts, ",")
-	}
-	for _, c := range [][2]string{
-		{`x^2+\sin y=%d`, `x^2-\sin y=%d`}, {`\sqrt{x+%d}\text{ cm}`, `\sqrt{y+%d}\text{ m}`}, {`\sin(x+%d)\%%`, `\cos(x+%d)`},
+	const visits, pairs = "too much to compare", "some items cannot be compared"
+	for _, c := range [][3]string{
+		{`x^2+\sin y=%d`, `x^2-\sin y=%d`, visits}, {`\sqrt{x+%d}\text{ cm}`, `\sqrt{y+%d}\text{ m}`, pairs}, {`\sin(x+%d)\%%`, `\cos(x+%d)`, pairs},
 	} {
-		if v, reason := formula.Compare(many(c[0]), many(c[1]), tolerance); v != formula.CannotTell || reason != "too much to compare" {
+		if v, reason := formula.Compare(many(c[0], 24), many(c[1], 24), tolerance); v != formula.CannotTell || reason != c[2] {
 			t.Errorf("%s and %s are %v (%s)", c[0], c[1], v, reason)
 		}
 	}

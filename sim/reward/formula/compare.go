@@ -139,10 +139,54 @@ type comparison struct {
 	pairs     int // what is left of maxPairs
 	reason    string
 	seen      map[*node]*samples
+	made      map[making]*node
+	measures  map[string]measured // by the words of a unit
+}
+
+// A measured is what unitOf says of the words of a unit.
+type measured struct {
+	measure
+	rest  string
+	known bool
+}
+
+// unitOf reads the words of a unit once: their factor is the same node every time.
+func (c *comparison) unitOf(words string) (m measure, rest string, known bool) {
+	u, ok := c.measures[words]
+	if !ok {
+		u.measure, u.rest, u.known = unitOf(words)
+		c.measures[words] = u
+	}
+	return u.measure, u.rest, u.known
+}
+
+// A making is what an expression was made of while values were compared.
+type making struct {
+	op     op
+	of, by *node // by is nil for an op of one argument
+	times  int64 // in place of by, where it is not 0
+}
+
+// make returns the expression, the same node every time: its samples are found
+// once, not once for each of the values that it is compared with.
+func (c *comparison) make(m making) *node {
+	n := c.made[m]
+	switch {
+	case n != nil:
+		return n
+	case m.times != 0:
+		n = join(m.op, m.of, integer(m.times))
+	case m.by != nil:
+		n = join(m.op, m.of, m.by)
+	default:
+		n = join(m.op, m.of)
+	}
+	c.made[m] = n
+	return n
 }
 
 func newComparison(tolerance float64) *comparison {
-	return &comparison{tolerance: tolerance, work: maxWork, visits: maxVisits, pairs: maxPairs, seen: make(map[*node]*samples)}
+	return &comparison{tolerance: tolerance, work: maxWork, visits: maxVisits, pairs: maxPairs, seen: map[*node]*samples{}, made: map[making]*node{}, measures: map[string]measured{}}
 }
 
 // tell keeps the first reason.
@@ -391,9 +435,9 @@ func (c *comparison) units(a, b *value) Verdict {
 	if a.times != b.times {
 		return c.multiplied(a, b)
 	}
-	a, b = split(a), split(b)
-	first, firstRest, firstKnown := unitOf(a.unit)
-	second, secondRest, secondKnown := unitOf(b.unit)
+	a, b = c.split(a), c.split(b)
+	first, firstRest, firstKnown := c.unitOf(a.unit)
+	second, secondRest, secondKnown := c.unitOf(b.unit)
 	switch {
 	case firstRest == secondRest:
 		return c.scalars(a.expr, b.expr, a.decimal || b.decimal)
@@ -402,7 +446,7 @@ func (c *comparison) units(a, b *value) Verdict {
 	case firstKnown && secondKnown && first.dimension != second.dimension:
 		return c.verdict(Different, "%s and %s", a.unit, b.unit)
 	case firstKnown && secondKnown:
-		return c.scalars(join(opMultiply, a.expr, first.factor), join(opMultiply, b.expr, second.factor), a.decimal || b.decimal)
+		return c.scalars(c.times(a.expr, first), c.times(b.expr, second), a.decimal || b.decimal)
 	case c.scalars(a.expr, b.expr, a.decimal || b.decimal) == Different && !firstKnown && !secondKnown:
 		return c.verdict(CannotTell, "units that are not known")
 	}
@@ -416,7 +460,7 @@ func (c *comparison) multiplied(a, b *value) Verdict {
 	out := func(v *value) *value {
 		w := *v
 		if w.times, w.expr = 0, v.expr; v.times > 0 {
-			w.expr = join(opMultiply, v.expr, integer(v.times))
+			w.expr = c.make(making{op: opMultiply, of: v.expr, times: v.times})
 		}
 		return &w
 	}
@@ -442,9 +486,9 @@ func (c *comparison) oneUnit(a, b *value, first, second measure) Verdict {
 	c.reason = ""
 	x, y := a.expr, b.expr
 	if first.factor != nil {
-		x = join(opMultiply, x, first.factor)
+		x = c.times(x, first)
 	} else {
-		y = join(opMultiply, y, second.factor)
+		y = c.times(y, second)
 	}
 	if w := c.scalars(x, y, a.decimal || b.decimal); w != Different {
 		return w
@@ -453,8 +497,13 @@ func (c *comparison) oneUnit(a, b *value, first, second measure) Verdict {
 	return Different
 }
 
+// times returns an expression times what its unit is of the dimension's first.
+func (c *comparison) times(n *node, m measure) *node {
+	return c.make(making{op: opMultiply, of: n, by: m.factor})
+}
+
 // split takes a percent sign or a circle off an expression, as its unit.
-func split(v *value) *value {
+func (c *comparison) split(v *value) *value {
 	n, negative := v.expr, false
 	for n.op == opNegate {
 		n, negative = n.args[0], !negative
@@ -466,7 +515,7 @@ func split(v *value) *value {
 	w := *v
 	w.unit, w.expr = unit, n.args[0]
 	if negative {
-		w.expr = join(opNegate, w.expr)
+		w.expr = c.make(making{op: opNegate, of: w.expr})
 	}
 	return &w
 }

@@ -36,7 +36,10 @@ func (c *comparison) samplesOf(n *node) *samples {
 	s = &samples{size: n.size(), names: make(map[string]bool), infinite: n.has(opInfinity), imaginary: n.has(opI), bareLog: n.any(isBareLog)}
 	n.variables(s.names)
 	c.seen[n] = s
-	c.visits -= len(s.field) * s.size
+	if c.visits -= len(s.field) * s.size; c.visits < 0 {
+		s.fieldErr = errNotRational // too much already, and no verdict rests on it
+		return s
+	}
 	for i := range s.field {
 		if s.field[i], s.fieldErr = (field{fieldPoint(i), &c.work}).eval(n); s.fieldErr != nil {
 			break

@@ -49,6 +49,15 @@ var neutral = map[string]any{
 	"frequency_penalty":  0,
 }
 
+// Neutral returns the fields that a request carries beside what Sampling has, by
+// name, with the values that leave the policy as it is. The caller owns it. A field
+// that a server refuses is left out from then on, and Config.Notify is told.
+func Neutral() map[string]any {
+	fields := maps.Clone(neutral)
+	delete(fields, "top_k") // Sampling.TopK says it
+	return fields
+}
+
 // surplusHeaders are what the library tells of this machine. No model server
 // reads it, and it would make up half of a short request.
 const surplusHeaders = `X-Stainless-Lang X-Stainless-Package-Version X-Stainless-OS X-Stainless-Arch X-Stainless-Runtime

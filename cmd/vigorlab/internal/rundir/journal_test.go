@@ -401,3 +401,33 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	must(t, err)
 	must(t, d.Complete())
 }
+
+// TestNotices: a notice is in the record at once and once, also of a run that was
+// killed, and goes with a run that is replaced.
+func TestNotices(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	notices := func(want string) {
+		t.Helper()
+		r, err := rundir.Read(out)
+		must(t, err)
+		if got := strings.Join(r.Notices, " "); got != want {
+			t.Errorf("notices %q, want %q", got, want)
+		}
+	}
+	d, _, _ := resume(t, out)
+	for _, text := range []string{"a", "b", "a"} {
+		d.Notice(text)
+	}
+	notices("a b")
+	kill(t, d)
+	d, _, _ = resume(t, out)
+	d.Notice("c")
+	d.Notice("b")
+	must(t, d.Complete())
+	d.Notice("late")
+	notices("a b c")
+	d, _, err := rundir.Resume(out, record(`{"batch": 4}`), true)
+	must(t, err)
+	notices("")
+	must(t, d.Discard())
+}

@@ -63,7 +63,8 @@ type Record struct {
 	Status      string          `json:"status"`
 	Files       []string        `json:"files"` // what the run wrote beside run.json, or began to; slashes
 
-	JournalBytes int64 `json:"journal_bytes,omitempty"` // that the journal had when a sitting last ended by itself
+	Notices      []string `json:"notices,omitempty"`       // what was learnt on the way, of any sitting: fields that a server refused, ...
+	JournalBytes int64    `json:"journal_bytes,omitempty"` // that the journal had when a sitting last ended by itself
 }
 
 // A Machine is where a run ran.
@@ -156,6 +157,7 @@ func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err e
 	d = &Dir{final: path, work: path, record: begin(record), lock: lock}
 	if resumed {
 		d.record.Start, d.record.Files, d.record.JournalBytes = earlier.Start, earlier.Files, earlier.JournalBytes
+		d.record.Notices = earlier.Notices
 		err = clearLeftovers(path)
 	} else {
 		err = clearRun(path)
@@ -449,6 +451,21 @@ func (d *Dir) write(name string, write func(io.Writer) error) error {
 		}
 	}
 	return WriteFile(path, write)
+}
+
+// Notice puts a notice into the record, unless it is there. Of a long run it is on
+// the disk at once, since the run may be killed; where that fails, the end of the run
+// writes it, or says what is wrong.
+func (d *Dir) Notice(text string) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.ended || slices.Contains(d.record.Notices, text) {
+		return
+	}
+	d.record.Notices = append(d.record.Notices, text)
+	if d.long() {
+		_ = d.writeRecord() // the end of the run tries again
+	}
 }
 
 // Complete ends a run that is done.
