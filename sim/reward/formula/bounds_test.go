@@ -107,8 +107,12 @@ func TestSpent(t *testing.T) {
 		within(text, strings.Replace(text, "1", "2", 1))
 	}
 	for _, c := range [][2]string{
-		{`\sin(x+%d)\%%`, `\cos(x+%d)`}, {`%d/7`, `1%d.1\%%`}, {`-\sqrt{x+%d}\%%`, `\sqrt{y+%d}`}, {`%d.5^\circ`, `1%d.1`},
-		{`\sqrt{x+%d}\text{ cm}`, `\sqrt{y+%d}\text{ m}`}, {`\sqrt{x+%d}\text{ square cm}`, `\sqrt{y+%d}\text{ square m}`},
+		{`\sin(x+%d)\%%`, `\cos(x+%d)`},
+		{`%d/7`, `1%d.1\%%`},
+		{`-\sqrt{x+%d}\%%`, `\sqrt{y+%d}`},
+		{`%d.5^\circ`, `1%d.1`},
+		{`\sqrt{x+%d}\text{ cm}`, `\sqrt{y+%d}\text{ m}`},
+		{`\sqrt{x+%d}\text{ square cm}`, `\sqrt{y+%d}\text{ square m}`},
 		{`\sqrt{x+%d}\text{ million}`, `\sqrt{y+%d}`},
 	} {
 		half, all := within(many(c[0], 5), many(c[1], 5)), within(many(c[0], 10), many(c[1], 10))
