@@ -15,7 +15,7 @@ import (
 func TestStrangersInAFolder(t *testing.T) {
 	for name, content := range map[string]string{
 		"NOTES.md": "# run, notes\nfoo\nbar, baz\n", "train.log": "[INFO] starting\n[INFO] more\n", "numbers.json": "[1, 2]\n", "figure.svg": "<?xml version=\"1.0\"?>\n<svg/>\n", "last.txt": "a, b\nfoo",
-		"lists.json": "[[1], [2]]", "wide.txt": "\xff\xfe{\x00", "picture.png": "\x89PNG\r\n\x1a\n\x00",
+		"config.json": `{"lr": 1e-6, "model": "m"}`, "losses.csv": "epoch,loss\n1,0.5\n", "lists.json": "[[1], [2]]", "wide.txt": "\xff\xfe{\x00", "picture.png": "\x89PNG\r\n\x1a\n\x00",
 	} {
 		l := rows("a 1 a 0")
 		l.files[name] = content

@@ -326,6 +326,7 @@ func TestPickleBombs(t *testing.T) {
 		}
 	}
 	marks := append([]byte("\x80\x02"), bytes.Repeat([]byte("("), 1<<20)...)
+	marks = append(append(marks, bytes.Repeat([]byte("1"), 1<<20)...), "}."...) // the dict that is left reads well
 	bounded(t, marks, read(marks))
 
 	sample := append([]byte("}U\x06promptX\x00\x00\x08\x00"), bytes.Repeat([]byte("y"), 1<<19)...) // of half a MiB
