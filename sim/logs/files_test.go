@@ -118,6 +118,11 @@ func TestNames(t *testing.T) {
 	if err != nil || len(tab.Rows) != 2 || tab.Rows[0].PromptID != `\xe8` || tab.Rows[1].PromptID != `\xe9` {
 		t.Errorf("%+v, %v, want \\xe8 and \\xe9", tab, err)
 	}
+	_, tab, err = file(`{"example_id": 11, "info": {"prime_rl": {"env_name": "a"}}, "reward": 1}` + "\n" +
+		`{"example_id": 1, "info": {"prime_rl": {"env_name": "a1"}}, "reward": 0}` + "\n").run(t)
+	if err != nil || len(tab.Rows) != 2 || tab.Rows[0].PromptID != "a/11" || tab.Rows[1].PromptID != "a1/1" {
+		t.Errorf("%+v, %v, want a/11 and a1/1", tab, err)
+	}
 }
 
 // TestHugeRewards: a reward whose square is no number is none, and neither is
