@@ -65,7 +65,7 @@ and rollouts.jsonl, the new rewards one line a rollout, which import reads.`,
 		RunE: func(cmd *cobra.Command, paths []string) error { return f.run(cmd.Context(), a, paths) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.verifierSpecs, "verifier", nil, "verifier `SPEC`, such as math, numeric or flip:q=0.05@math")
+	flags.StringArrayVar(&f.verifierSpecs, "verifier", nil, "verifier `SPEC`: exact, numeric, choice, regex, math, code, command:CMD, or flip:q=0.05@math for noise")
 	flags.Var(&textFlag{&f.verifierSuccess, "verifier-success", "a rule such as reward > 0", &f.faults}, "verifier-success", "`RULE` by which a reward of the verifier is a success")
 	flags.Var(&textFlag{&f.completion, "completion", "a column", &f.faults}, "completion", "`COLUMN` of the completions, with dots into nested ones (default that of the format)")
 	flags.Var(&textFlag{&f.answer, "answer", "a column", &f.faults}, "answer", "`COLUMN` of the answers, likewise")

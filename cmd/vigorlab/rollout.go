@@ -101,7 +101,7 @@ func (f *rolloutFlags) registerRollout(cmd *cobra.Command) {
 	f.registerPrompts(flags, &f.common, "prompts and answers")
 	text(&f.templateFile, "template", "a file", "`FILE` with what is sent, {{.Prompt}} where the prompt goes")
 	flags.StringArrayVar(&f.strategySpecs, "strategy", nil, "strategy `SPEC` (see vigorlab strategies)")
-	flags.StringArrayVar(&f.verifierSpecs, "verifier", nil, "verifier `SPEC`, such as numeric or choice")
+	flags.StringArrayVar(&f.verifierSpecs, "verifier", nil, "verifier `SPEC`: exact, numeric, choice, regex, math, code, command:CMD, or flip:q=0.05@math for noise")
 	text(&f.success, "success", "a rule such as reward > 0", "`RULE` by which a reward is a success")
 	flags.Var(&batchFlag{&f.batch, &f.faults}, "batch", "the first `B` prompts, or all; of a population 256 unless given")
 	f.whole(flags, &f.holdout, "holdout", 0, 100_000, "`M` further rollouts a prompt, for estimates alone")
