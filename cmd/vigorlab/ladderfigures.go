@@ -29,6 +29,7 @@ func (l *ladder) drawings() ([]drawing, map[int][]report.Figure, error) {
 			verify.FigureGradient, verify.FigureEtaShape, verify.FigureSpeedup,
 			verify.FigureAllocation, verify.FigureSizes, verify.FigureScreening, verify.FigureReplay,
 			verify.FigureSlopes, verify.FigureBounds, verify.FigureSkipping, verify.FigureLag,
+			verify.FigureExcess, verify.FigureArc, verify.FigureObjective,
 		}
 		for _, kind := range append(kinds, verify.TrainingFigures()...) {
 			if c := curves[kind]; len(c) > 0 {
@@ -81,6 +82,8 @@ func caption(curves []verify.Curve) string {
 				words = fmt.Sprintf("training runs of equal length with 95 %% intervals over %d seeds, a line a rule that limits ratios", c.Replicates)
 			case c.Figure == verify.FigureReplay:
 				words = fmt.Sprintf("replay of whole tables, %d times, with 95 %% intervals over samples of prompts", c.Replicates)
+			case c.Figure == verify.FigureExcess:
+				words = fmt.Sprintf("variance above Neyman's, %d simulated batches of each size with 95 %% intervals, beside the claimed powers of the rollouts", c.Replicates)
 			case c.Figure == verify.FigureSlopes && c.Replicates > 0:
 				words = fmt.Sprintf("sampled training, %d runs from each start at two learning rates, with 95 %% intervals", c.Replicates)
 			case c.Replicates > 0:
@@ -137,6 +140,12 @@ func drawCurves(kind string, curves []verify.Curve) (plots.Figure, error) {
 		return plots.Curves(skippingData(curves))
 	case verify.FigureLag:
 		return plots.Curves(lagData(curves))
+	case verify.FigureExcess:
+		return plots.Curves(excessData(curves))
+	case verify.FigureArc:
+		return plots.Curves(arcData(curves))
+	case verify.FigureObjective:
+		return plots.Curves(objectiveData(curves))
 	}
 	return plots.Figure{}, fmt.Errorf("figure %s is unknown", kind)
 }
@@ -263,6 +272,47 @@ func lagData(curves []verify.Curve) plots.CurvesData {
 		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: points(c)})
 	}
 	return plots.CurvesData{Title: "Quality against lag", X: "lag in model updates", Panels: []plots.CurvesPanel{panel}}
+}
+
+// excessData draws how fast MC-UCB comes to Neyman's variance, a panel a batch.
+func excessData(curves []verify.Curve) plots.CurvesData {
+	d := plots.CurvesData{Title: "MC-UCB's excess variance", X: "rollouts of the batch", LogX: true}
+	index := map[string]int{}
+	for _, c := range curves {
+		batch, power, _ := strings.Cut(c.Family, ": ")
+		i, ok := index[batch]
+		if !ok {
+			i = len(d.Panels)
+			index[batch] = i
+			d.Panels = append(d.Panels, plots.CurvesPanel{Y: "excess, " + batch, LogY: true, Reference: math.NaN()})
+		}
+		line := plots.Line{Label: "simulated", First: points(c)}
+		if c.Kind == verify.ClosedForm {
+			line = plots.Line{Label: power, First: exactPoints(c)}
+		}
+		if !slices.ContainsFunc(d.Panels[i].Lines, func(l plots.Line) bool { return l.Label == line.Label }) {
+			d.Panels[i].Lines = append(d.Panels[i].Lines, line)
+		}
+	}
+	return d
+}
+
+// arcData draws the variance of arc estimates beside what it tends to.
+func arcData(curves []verify.Curve) plots.CurvesData {
+	panel := plots.CurvesPanel{Y: "variance over 1/(4n+2)", Reference: 1, Name: "1/(4n+2)"}
+	for _, c := range curves {
+		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: exactPoints(c)})
+	}
+	return plots.CurvesData{Title: "Estimates of the arc", X: "success probability", Panels: []plots.CurvesPanel{panel}}
+}
+
+// objectiveData draws the objective that VIGOR climbs beside that of equal groups.
+func objectiveData(curves []verify.Curve) plots.CurvesData {
+	panel := plots.CurvesPanel{Y: "weight over that of equal groups", Reference: 1, Name: "equal groups"}
+	for _, c := range curves {
+		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: exactPoints(c)})
+	}
+	return plots.CurvesData{Title: "The objective of VIGOR", X: "success probability", Panels: []plots.CurvesPanel{panel}}
 }
 
 // trainedCaption says which slice of the training runs a figure shows, and what

@@ -18,6 +18,9 @@ const (
 	FigureSlopes     = "local-slopes"  // X start p0, Y local exponent of the time to a target in u0
 	FigureBounds     = "time-bounds"   // X gain g, Y median of t_g over its lower bound
 	FigureReplay     = "replay"        // X 0, Y eta: one point a table and strategy
+	FigureExcess     = "excess"        // X rollouts of a batch, Y excess of MC-UCB's variance over the least
+	FigureArc        = "arc-variance"  // X success probability, Y variance of the estimate of the arc over 1/(4n+2)
+	FigureObjective  = "objective"     // X success probability, Y the update's weight of it over that of equal groups
 )
 
 // point returns a figure with its 95 % interval.

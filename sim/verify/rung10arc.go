@@ -30,7 +30,26 @@ func arc(context.Context, *env) (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Section{Rows: slices.Concat([]Row{weight, bound}, variance, target)}, nil
+	curves, err := arcCurves()
+	return &Section{Rows: slices.Concat([]Row{weight, bound}, variance, target), Curves: curves}, err
+}
+
+// arcCurves draws where the estimate's variance is what Proposition 3 says.
+func arcCurves() ([]Curve, error) {
+	var curves []Curve
+	for _, n := range []int{4, 8, 16, 64} {
+		c := Curve{Figure: FigureArc, Family: fmt.Sprintf("groups of %d", n), Kind: ClosedForm}
+		for i := range 99 {
+			p := float64(i+1) / 100
+			_, v, err := theory.ArcMoments(n, p)
+			if err != nil {
+				return nil, err
+			}
+			c.Points = append(c.Points, Point{X: p, Y: v * float64(4*n+2)})
+		}
+		curves = append(curves, c)
+	}
+	return Setting{Population: "every success probability", Strategy: "arcus"}.in(curves...), nil
 }
 
 // arcGradient is Proposition 1 on one logit: d psi/dz = sqrt(p(1-p))/2.

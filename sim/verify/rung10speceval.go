@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"vigorlab/distributions/table"
 	"vigorlab/sim/strategy"
@@ -55,7 +56,7 @@ func evaluations(cfg *Config) []study {
 	for i, t := range cfg.Tables {
 		if isAIME24(t) {
 			s = append(s, study{
-				id: fmt.Sprintf("10.replay-%d-%s", i+1, filepath.Base(t.Name)), comparisons: len(publishedDesigns),
+				id: fmt.Sprintf("10.replay-%d-%s", i+1, strings.TrimSuffix(filepath.Base(t.Name), ".csv")), comparisons: len(publishedDesigns),
 				run: func(ctx context.Context, e *env) (*Section, error) { return replayEvaluation(ctx, e, t) },
 			})
 		}

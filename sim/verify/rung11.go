@@ -108,6 +108,22 @@ func implicitObjective(context.Context, *env) (*Section, error) {
 			Method: "exact mean field", Note: fmt.Sprintf("in each of five epochs VIGOR drops %.3g of the prompts after round 1", p.field.Starved(5)),
 		}, cosine, 1)
 		s.Rows = append(s.Rows, row)
+		s.Curves = append(s.Curves, objectiveCurve(population, p)...)
 	}
 	return s, nil
+}
+
+// objectiveCurve draws VIGOR's weight of a success probability over that of equal
+// groups, E[G sigma | p] beside theirs.
+func objectiveCurve(population string, p *predicted) []Curve {
+	const points = 60
+	c := Curve{Figure: FigureObjective, Family: population, Kind: MeanField}
+	nodes, equal := p.field.Allocation, p.fixed.Allocation
+	step := max(1, len(nodes)/points)
+	for i := step / 2; i < len(nodes); i += step {
+		if equal[i].Signal > 0 { // neither dead nor solved
+			c.Points = append(c.Points, Point{X: nodes[i].P, Y: nodes[i].Signal / equal[i].Signal})
+		}
+	}
+	return Setting{Population: population, Strategy: vigor(nil).String()}.in(c)
 }

@@ -149,7 +149,7 @@ func TestAIME24(t *testing.T) {
 	real := realTable(t, "speceval/aime24/qwen3_5_4b.csv")
 	slices.Reverse(real.Rows)
 	studies = evaluations(&Config{Tables: []*table.Table{tab, real}})
-	if len(studies) != 1 || studies[0].comparisons != 4 || studies[0].id != "10.replay-2-qwen3_5_4b.csv" {
+	if len(studies) != 1 || studies[0].comparisons != 4 || studies[0].id != "10.replay-2-qwen3_5_4b" {
 		t.Fatalf("studies %+v", studies)
 	}
 	section, err = studies[0].run(context.Background(), e)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -255,55 +256,84 @@ var slopeCases = []struct {
 func ucbSlopes(ctx context.Context, e *env) (*Section, error) {
 	s := &Section{}
 	for i, c := range slopeCases {
-		slope, err := e.ucbSlope(ctx, c.id, c.p, c.logs, e.replicates(c.quick, c.full))
+		excess, err := e.ucbExcess(ctx, c.id, c.p, e.replicates(c.quick, c.full))
 		if err != nil {
 			return nil, err
 		}
+		slope := logSlope(excess, c.logs)
 		row := atMost(Row{
 			ID: c.id, Claim: "MC-UCB: " + c.claim, Note: c.note,
 			Method: fmt.Sprintf("simulated at p = %v with c = 0.5 and 64, 256 and 1,024 rollouts a prompt; slope of ln(excess) in ln(n), weighted", c.p),
 		}, slope.Mean, slope.SE, c.slope)
 		row.Kind = Claim
 		s.Rows = append(s.Rows, row)
+		s.Curves = append(s.Curves, excessCurves(c.p, c.slope, excess, e.replicates(c.quick, c.full))...)
 		e.progress(i+1, len(slopeCases))
 	}
 	return s, nil
 }
 
-// ucbSlope fits the slope of ln(excess/(ln n)^logs) in ln n.
-func (e *env) ucbSlope(ctx context.Context, part string, p []float64, logs float64, runs int) (sim.Estimate, error) {
-	var x, y, weight []float64
+// An excess is how far MC-UCB's variance with so many rollouts lies above the
+// least.
+type excess struct {
+	rollouts float64
+	sim.Estimate
+}
+
+// ucbExcess measures it at three budgets.
+func (e *env) ucbExcess(ctx context.Context, part string, p []float64, runs int) ([]excess, error) {
+	var all []excess
 	r := e.generator(part)
 	for _, g := range []int{64, 256, 1024} {
 		if err := ctx.Err(); err != nil {
-			return sim.Estimate{}, err
+			return nil, err
 		}
 		b, err := newBench(fmt.Sprintf("mc-ucb:g=%d,c=0.5", g), p, r)
 		if err != nil {
-			return sim.Estimate{}, err
+			return nil, err
 		}
 		total := float64(g * len(p))
 		over := make([]float64, runs)
 		for k := range over {
 			if err := b.step(len(p), nil); err != nil {
-				return sim.Estimate{}, err
+				return nil, err
 			}
 			over[k] = -strategy.NeymanVariance(p, total)
 			for x, id := range b.batch.ID {
 				over[k] += p[id] * (1 - p[id]) / float64(b.batch.N[x])
 			}
 		}
-		mean := ofMean(over)
-		x = append(x, math.Log(total))
-		y = append(y, math.Log(mean.Mean)-logs*math.Log(math.Log(total)))
-		weight = append(weight, mean.Mean*mean.Mean/(mean.SE*mean.SE)) // 1/variance of ln mean
+		all = append(all, excess{total, ofMean(over)})
+	}
+	return all, nil
+}
+
+// logSlope fits the slope of ln(excess/(ln n)^logs) in ln n.
+func logSlope(all []excess, logs float64) sim.Estimate {
+	var x, y, weight []float64
+	for _, e := range all {
+		x = append(x, math.Log(e.rollouts))
+		y = append(y, math.Log(e.Mean)-logs*math.Log(math.Log(e.rollouts)))
+		weight = append(weight, e.Mean*e.Mean/(e.SE*e.SE)) // 1/variance of ln mean
 	}
 	_, slope := stat.LinearRegression(x, y, weight, false)
 	center, spread := stat.Mean(x, weight), 0.0
 	for i := range x {
 		spread += weight[i] * (x[i] - center) * (x[i] - center)
 	}
-	return sim.Estimate{Mean: slope, SE: 1 / math.Sqrt(spread)}, nil
+	return sim.Estimate{Mean: slope, SE: 1 / math.Sqrt(spread)}
+}
+
+// excessCurves draws the excess, and beside it the claimed power of the rollouts
+// from where it begins.
+func excessCurves(p []float64, power float64, all []excess, runs int) []Curve {
+	batch := fmt.Sprintf("p = %s", strings.Join(strings.Fields(strings.Trim(fmt.Sprint(p), "[]")), ", "))
+	seen, claim := Curve{Figure: FigureExcess, Family: batch, Kind: MonteCarlo}, Curve{Figure: FigureExcess, Family: fmt.Sprintf("%s: n^(%.3g)", batch, power), Kind: ClosedForm}
+	for _, e := range all {
+		seen.Points = append(seen.Points, point(e.rollouts, e.Estimate))
+		claim.Points = append(claim.Points, Point{X: e.rollouts, Y: all[0].Mean * math.Pow(e.rollouts/all[0].rollouts, power)})
+	}
+	return append(Setting{Population: batch, Strategy: "mc-ucb:c=0.5", Batch: len(p), Replicates: runs}.in(seen), claim)
 }
 
 // halvingCases are batches whose first prompt has the highest variance.
