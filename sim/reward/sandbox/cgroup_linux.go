@@ -145,10 +145,10 @@ func (g group) exhausted() bool {
 }
 
 // remove kills what is left in the group and removes it. The kernel takes a
-// moment to forget processes that have ended.
+// moment to forget processes that have ended, and a busy machine seconds.
 func (g group) remove() {
 	for _, dir := range g.dirs {
-		for try := 0; try < 200; try++ {
+		for pause := time.Millisecond; pause < 4*time.Second; pause += pause / 4 { // 20 s in all
 			if err := os.Remove(dir); err == nil || errors.Is(err, os.ErrNotExist) {
 				break
 			}
@@ -158,7 +158,7 @@ func (g group) remove() {
 					_ = syscall.Kill(pid, syscall.SIGKILL) // or it has ended
 				}
 			}
-			time.Sleep(time.Millisecond)
+			time.Sleep(pause)
 		}
 	}
 }
