@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"vigorlab/distributions/table"
@@ -178,6 +179,40 @@ func TestConcentrationOf(t *testing.T) {
 	// Of 16 prompts 8 get 2, 4 get 6, 2 get 14 and 2 get 30: (E G)^2/E[G^2] = 64/148.
 	if got := concentrationOf(field.field.GroupSizes); math.Abs(got-64./148) > 1e-12 {
 		t.Errorf("%v, want %v", got, 64./148)
+	}
+}
+
+// TestRebuiltTheoremsSaySo: a claim of rungs 9 to 11 that names a method known
+// from notes, an abstract or memory says that it is a reconstruction, and so does
+// what is said of such a strategy's cost. AR3PO's is the sum of allocation.md,
+// section 5: 4 (1 + .9^4).
+func TestRebuiltTheoremsSaySo(t *testing.T) {
+	r, err := Run(context.Background(), Config{Seed: 1, Workers: 2, Quick: true, Only: []string{"9", "10", "11"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := map[string]bool{}
+	for _, row := range r.Rows() {
+		for _, name := range []string{"AR3PO", "ARCUS", "HORA", "MC-UCB", "PAIR", "VIP", "sequential halving"} {
+			if strings.Contains(row.Claim, name) {
+				met[name] = true
+				if !strings.Contains(row.Claim, name+" (reconstruction)") {
+					t.Errorf("%s names %s without its label: %s", row.ID, name, row.Claim)
+				}
+			}
+		}
+		if row.ID == "9.costs.ar3po" || row.ID == "9.costs.ar3po-stages" {
+			met[row.ID] = true
+			if row.Verdict != Holds || !strings.Contains(row.Claim, "(reconstruction)") {
+				t.Errorf("%s: %s: %s", row.ID, row.Claim, row.Verdict)
+			}
+		}
+	}
+	if len(met) != 9 {
+		t.Errorf("met %v alone", met)
+	}
+	if got, want := stagesCost(.1, 4, 2), 4*(1+math.Pow(.9, 4)); math.Abs(got-want) > 1e-12 {
+		t.Errorf("cost %v, want %v", got, want)
 	}
 }
 
