@@ -234,6 +234,13 @@ func TestLaterRungs(t *testing.T) {
 			}
 		}
 	}
+	for _, section := range r.Sections {
+		for _, c := range section.Curves {
+			if rebuilt := strings.HasPrefix(c.Strategy, "mc-ucb") || strings.HasPrefix(c.Strategy, "arcus"); rebuilt && !strings.HasSuffix(c.Strategy, "(reconstruction)") {
+				t.Errorf("figure %s draws %s without its label", c.Figure, c.Strategy)
+			}
+		}
+	}
 	if want := []string{"9.mc-ucb.dead-mixed", "10.pair.marginal", "10.pair.unweighted", "10.arcus.p3-8-0.1"}; !slices.Equal(failed, want) {
 		t.Errorf("%v fail, want %v", failed, want)
 	}

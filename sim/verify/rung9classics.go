@@ -333,7 +333,7 @@ func excessCurves(p []float64, power float64, all []excess, runs int) []Curve {
 		seen.Points = append(seen.Points, point(e.rollouts, e.Estimate))
 		claim.Points = append(claim.Points, Point{X: e.rollouts, Y: all[0].Mean * math.Pow(e.rollouts/all[0].rollouts, power)})
 	}
-	return append(Setting{Population: batch, Strategy: "mc-ucb:c=0.5", Batch: len(p), Replicates: runs}.in(seen), claim)
+	return append(Setting{Population: batch, Strategy: labelled("mc-ucb:c=0.5"), Batch: len(p), Replicates: runs}.in(seen), claim)
 }
 
 // halvingCases are batches whose first prompt has the highest variance.
