@@ -374,7 +374,11 @@ func (f *compareFlags) field(ctx context.Context) []strategy.Strategy {
 		specs = append(specs, text)
 	}
 	field := f.distinct(ctx, specs)
+	if f.control {
+		field = f.withControls(field, f.ladder)
+	}
 	if f.ladder {
+		f.checkLadder(field)
 		return field
 	}
 	// Behind the baselines, methods stand by their place in the taxonomy, and bars
@@ -409,13 +413,6 @@ func (f *compareFlags) distinct(ctx context.Context, specs []string) []strategy.
 		}
 		if !slices.ContainsFunc(field, func(have strategy.Strategy) bool { return have.Spec() == s.Spec() }) {
 			field = append(field, s)
-			if f.control {
-				c, err := randomControl(s)
-				f.add("--control", err)
-				if c != nil {
-					field = append(field, c)
-				}
-			}
 		}
 	}
 	return field

@@ -46,7 +46,7 @@ func (c *comparison) document() output.Object {
 }
 
 func outcomeDocument(s *sim.Outcome) output.Object {
-	o := output.Object{{Key: "strategy", Value: s.Strategy}}
+	o := output.Object{{Key: "strategy", Value: s.Strategy}, {Key: "provenance", Value: strategyProvenance(s.Strategy)}}
 	for _, f := range s.Named() {
 		if f.Name == "eta_generated" && !generatesMore(s) {
 			continue

@@ -191,14 +191,14 @@ func TestKeys(t *testing.T) {
 	etas := "cap cap_batch closed_form finite_batch law law_cap noisy"
 	comparison := "aggregate batch coding command frontier replicates schema seed strategies version warnings"
 	outcome := "allocation eta eta_batch_mean eta_token fixed_ineffective fixed_signal fixed_signal_prompt_mean " +
-		"fixed_zero_variance_groups group_sizes ineffective progress rollouts_per_prompt rounds screening signal " +
+		"fixed_zero_variance_groups group_sizes ineffective progress provenance rollouts_per_prompt rounds screening signal " +
 		"signal_prompt_mean signal_relative signal_token strategy tokens_per_prompt trained_per_prompt zero_variance_groups"
 	for _, c := range []struct {
 		args string
 		want map[string]string // keys by path
 	}{
 		{"theory --population pareto-variance:shape=1.5,min=0.01,max=1", map[string]string{
-			"": "batch coding command eta frontier group_sizes ineffective population progress rollouts_per_prompt " +
+			"": "batch coding command eta frontier group_sizes ineffective population progress provenance rollouts_per_prompt " +
 				"rounds schema screening signal signal_prompt_mean speedup strategy version warnings zero_variance_groups",
 			"eta": etas, "speedup": "1 1/2 1/3", "speedup.1/3": etas, "speedup.1/2": etas, "speedup.1": etas,
 			"group_sizes.0": "share size", "ineffective": "fixed strategy", "zero_variance_groups": "fixed strategy",
@@ -207,7 +207,7 @@ func TestKeys(t *testing.T) {
 			"rounds.0":    "eta ineffective progress rollouts_per_prompt round signal signal_prompt_mean zero_variance_groups",
 		}},
 		{"theory --population uniform --strategy pods", map[string]string{
-			"": "batch coding command eta frontier group_sizes ineffective population progress reason rollouts_per_prompt " +
+			"": "batch coding command eta frontier group_sizes ineffective population progress provenance reason rollouts_per_prompt " +
 				"rounds schema screening signal signal_prompt_mean speedup strategy version warnings zero_variance_groups",
 			"eta": etas + " reason", "speedup.1": etas + " reason",
 			"ineffective": "fixed reason strategy", "signal": "fixed reason strategy",
@@ -269,7 +269,7 @@ func TestKeys(t *testing.T) {
 			"": "arms batch choose_seeds coding command common_rate epochs eval grids kl learning_rates level max_rollouts optimizer policy population " +
 				"prompts resamples schema seed seeds target token_mean version warnings",
 			"arms.0": "aggregate at by_level curve diagnostics diverged edge estimator learning_rate ledger log_odds_per_epoch probes provenance ratio rollouts_to_target steps_to_target " +
-				"strategy success system token_ratio tokens_to_target",
+				"strategy strategy_provenance success system token_ratio tokens_to_target",
 			"arms.0.rollouts_to_target": "high low median reached reason seeds", // 3 seeds have no interval
 			"arms.0.ratio":              "estimate high low reason statistic",
 			"arms.0.by_level.0":         "level ratio rollouts steps token_ratio tokens",
@@ -283,7 +283,7 @@ func TestKeys(t *testing.T) {
 		}},
 		{quickTraining + " --policy softmax:floor=1e-3 --lr 10 --system m2po:lag=4", map[string]string{
 			"arms.0": "aggregate at by_level curve diagnostics diverged edge estimator learning_rate ledger log_odds_per_epoch probes provenance ratio rollouts_to_target steps_to_target " +
-				"strategy success system",
+				"strategy strategy_provenance success system",
 			"arms.0.success":       figureKeys,
 			"arms.1.diagnostics.0": "mean name se seeds",
 			"arms.1.curve.1": "cost curriculum ineffective never_trained rollouts rollouts_at_p_0 rollouts_at_p_1 rollouts_at_p_2 rollouts_at_p_3 " +
@@ -301,7 +301,7 @@ func TestKeys(t *testing.T) {
 			"best": "beta do_not_bother gain other_law over_default per_second recommended strategy verdict", "best.beta": "gof_p gof_p_se spiked_p", "best.other_law": "gain smooth", "best.gain": "estimate high low reason", "best.over_default": "estimate high low reason", // so small a pilot has no interval
 			"table.0":              "eta finite_batch gain gain_per_second gains_prompt gains_rollout largest_group prompts_per_prompt rollouts_per_prompt rounds seconds strategy",
 			"table.0.finite_batch": figureKeys, "table.0.gains_rollout": "effective gradient_variance progress signal",
-			"simulated.0": "gain gain_per_second rounds seconds strategy", "front.0": "by gain gain_per_second rounds seconds strategy", "theorem2": "eta speedup strategy",
+			"simulated.0": "gain gain_per_second provenance rounds seconds strategy", "front.0": "by gain gain_per_second rounds seconds strategy", "theorem2": "eta speedup strategy",
 			"theorem2.speedup": "1 1/2 1/3", "validation": "reason times", "pilot.0": "gain prompts rollouts",
 		}},
 		{"strategies", map[string]string{

@@ -276,7 +276,7 @@ func lagData(curves []verify.Curve) plots.CurvesData {
 
 // excessData draws how fast MC-UCB comes to Neyman's variance, a panel a batch.
 func excessData(curves []verify.Curve) plots.CurvesData {
-	d := plots.CurvesData{Title: "MC-UCB's excess variance", X: "rollouts of the batch", LogX: true}
+	d := plots.CurvesData{Title: "Excess variance of MC-UCB (reconstruction)", X: "rollouts of the batch", LogX: true}
 	index := map[string]int{}
 	for _, c := range curves {
 		batch, power, _ := strings.Cut(c.Family, ": ")
@@ -303,7 +303,7 @@ func arcData(curves []verify.Curve) plots.CurvesData {
 	for _, c := range curves {
 		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: exactPoints(c)})
 	}
-	return plots.CurvesData{Title: "Estimates of the arc", X: "success probability", Panels: []plots.CurvesPanel{panel}}
+	return plots.CurvesData{Title: "Estimates of the arc, ARCUS (reconstruction)", X: "success probability", Panels: []plots.CurvesPanel{panel}}
 }
 
 // objectiveData draws the objective that VIGOR climbs beside that of equal groups.

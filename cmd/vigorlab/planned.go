@@ -119,6 +119,7 @@ func (p *planned) document() output.Object {
 	for i, s := range p.Simulated {
 		simulated[i] = output.Object{
 			{Key: "strategy", Value: s.Strategy},
+			{Key: "provenance", Value: strategyProvenance(s.Strategy)},
 			{Key: "gain", Value: finiteFigure(s.Finite)},
 			{Key: "rounds", Value: s.Rounds},
 			{Key: "seconds", Value: output.Finite(s.Seconds)},

@@ -154,7 +154,7 @@ func (r *rolled) text(t *output.Text, outcome *sim.Outcome) {
 		t.Note(fmt.Sprintf("%-12s", f.Key), fmt.Sprint(f.Value))
 	}
 	t.Line(fmt.Sprintf("%-12s%d prompts in one batch (± is one standard error over prompts)", "sample", r.batch))
-	t.Note(fmt.Sprintf("%-12s", "strategy"), outcome.Strategy)
+	t.Note(fmt.Sprintf("%-12s", "strategy"), marked(outcome.Strategy, outcome.Strategy))
 	t.Blank()
 	c := r.comparison(outcome)
 	names := labels([]string{outcome.Strategy})
@@ -167,6 +167,9 @@ func (r *rolled) text(t *output.Text, outcome *sim.Outcome) {
 	t.Blank()
 	t.Note("", "eta is the reward variance u = 4p(1-p) that an average rollout of the update meets, relative to equal groups; it is estimated without the rewards that chose a prompt. "+
 		"signal is the mean within-group standard deviation of the rewards, ineffective the share of rollouts in groups whose rewards all agree. Rewards are in {-1, +1}.")
+	if note, ok := rebuilt([]string{outcome.Strategy}); ok {
+		t.Note("", note)
+	}
 	for _, reason := range reasonsOf(outcome, r.seen.Variance()) {
 		t.Note("", reason)
 	}

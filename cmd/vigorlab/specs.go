@@ -145,24 +145,37 @@ func labelSpec(text string) string { return marked(text, shortSpec(text)) }
 
 // marked marks the label of a strategy that is a reconstruction.
 func marked(spec, label string) string {
-	if info := strategyInfo(spec); info != nil && info.Provenance == reconstruction {
+	if strategyProvenance(spec) == reconstruction {
 		return label + reconstructed
 	}
 	return label
 }
 
 // strategyInfo returns what is known of the strategy of a spec, or of the one that
-// it is a random control of; nil where that is nothing.
-func strategyInfo(spec string) *strategy.Info {
-	if of, ok := strategy.ControlOf(spec); ok {
-		spec = of
+// it is a random control of; nil where that is nothing. The provenance is that of
+// the variant that the spec names.
+func strategyInfo(text string) *strategy.Info {
+	if of, ok := strategy.ControlOf(text); ok {
+		text = of
 	}
-	name, _, _ := strings.Cut(spec, ":")
+	name, _, _ := strings.Cut(text, ":")
 	known := strategy.Known()
 	if i := slices.IndexFunc(known, func(k strategy.Info) bool { return k.Name == name }); i >= 0 {
-		return &known[i]
+		info := &known[i]
+		if s, err := spec.Parse(text); err == nil && slices.ContainsFunc(s.Params, func(p spec.Param) bool { return p.Key+"="+p.Value == info.Rebuilt }) {
+			info.Provenance = reconstruction
+		}
+		return info
 	}
 	return nil
+}
+
+// strategyProvenance says where the strategy of a spec comes from; "" of none.
+func strategyProvenance(text string) string {
+	if info := strategyInfo(text); info != nil {
+		return info.Provenance
+	}
+	return ""
 }
 
 // rebuilt returns the note on reconstructions, where there is any among the

@@ -38,6 +38,33 @@ func randomControl(s strategy.Strategy) (strategy.Strategy, error) {
 	return strategy.Parse(strategy.ControlSpec(s.Spec()), nil)
 }
 
+// withControls returns the strategies, each method with its random control unless
+// that is named too: behind it, or before it on a ladder, where the rung up to the
+// method is what its choice of prompts is worth.
+func (f *faults) withControls(named []strategy.Strategy, ladder bool) []strategy.Strategy {
+	var all []strategy.Strategy
+	for _, s := range named {
+		c, err := randomControl(s)
+		f.add("--control", err)
+		switch {
+		case c == nil || slices.ContainsFunc(named, func(have strategy.Strategy) bool { return have.Spec() == c.Spec() }):
+			all = append(all, s)
+		case ladder:
+			all = append(all, c, s)
+		default:
+			all = append(all, s, c)
+		}
+	}
+	return all
+}
+
+// checkLadder refuses a ladder with one rung.
+func (f *faults) checkLadder(field []strategy.Strategy) {
+	if len(field) == 1 && len(f.errs) == 0 {
+		f.addf("--ladder with %s alone: nothing stands before or behind it, want another --strategy", field[0].Spec())
+	}
+}
+
 // comparePlaces orders specs by family, and within it by when the cost is paid.
 func comparePlaces(a, b string) int {
 	rank := func(spec string) (family, paid int) {

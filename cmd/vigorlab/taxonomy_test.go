@@ -9,6 +9,34 @@ import (
 	"vigorlab/sim/train"
 )
 
+// TestLabels: what rests on notes is marked wherever a strategy is named, its
+// random control and a variant of read code too, and nothing else is.
+func TestLabels(t *testing.T) {
+	for text, want := range map[string]string{
+		"hora:g=8,base=2":                    "hora:g=8,base=2 [R]",
+		"control/hora:g=8,base=2":            "control/hora:g=8,base=2 [R]",
+		"pods:n=16,m=8":                      "pods:n=16,m=8 [R]",
+		"reinforce-ada:mode=est":             "reinforce-ada:mode=est [R]",
+		"reinforce-ada:mode=ema":             "reinforce-ada:mode=ema",
+		"control/reinforce-ada:mode=est,m=4": "control/reinforce-ada:mode=est,m=4 [R]",
+		"vigor:m0=4,rounds=2":                "vigor:m0=4,rounds=2",
+		"lookahead:max=24":                   "lookahead:max=24",
+	} {
+		if got := labelSpec(text); got != want {
+			t.Errorf("%s is shown as %q, want %q", text, got, want)
+		}
+		provenance := strategyProvenance(text)
+		if marked := strings.HasSuffix(want, reconstructed); provenance == "" || marked != (provenance == reconstruction) {
+			t.Errorf("%s: provenance %q", text, provenance)
+		}
+	}
+	for _, info := range strategy.Known() {
+		if notes := strings.Contains(info.Source, "from notes") || strings.Contains(info.Source, "abstract"); notes && info.Provenance != reconstruction && info.Rebuilt == "" {
+			t.Errorf("%s: from %s, but its provenance is %s", info.Name, info.Source, info.Provenance)
+		}
+	}
+}
+
 // TestPlacements: every strategy and system has its place, in the taxonomy's own
 // words, and those that the notes on it name stand where they say.
 func TestPlacements(t *testing.T) {

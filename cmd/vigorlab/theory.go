@@ -300,6 +300,7 @@ func (p *prediction) document() output.Object {
 	o := header("theory").Object()
 	o.Add("population", p.population)
 	o.Add("strategy", p.strategy)
+	o.Add("provenance", strategyProvenance(p.strategy))
 	o.Add("batch", p.input.Batch)
 	o.Add("frontier", p.input.Frontier)
 	o.Add("eta", numbersOf(etaNumbers(p.Eta)))
@@ -367,7 +368,7 @@ func (p *prediction) text(t *output.Text) {
 	t.Command(p.reproduce)
 	t.Blank()
 	t.Note("population  ", p.population)
-	t.Note("strategy    ", p.strategy)
+	t.Note("strategy    ", marked(p.strategy, p.strategy))
 	t.Note("batch       ", fmt.Sprintf("%d prompts, for the figures of a finite batch", p.input.Batch))
 	t.Heading("Gain over equal groups")
 	t.Grid(p.etaGrid())
@@ -478,6 +479,9 @@ func (p *prediction) notes(t *output.Text) {
 	t.Note("", "eta is the reward variance u = 4p(1-p) that an average rollout of the update meets, relative to equal groups. "+
 		"No exponent turns it into time everywhere (verify, rungs 5 and 6): 1/3 is the published one, a ratio of two lower bounds. "+
 		"Rewards are in {-1, +1}.")
+	if note, ok := rebuilt([]string{p.strategy}); ok {
+		t.Note("", note)
+	}
 	for _, line := range p.absent() {
 		t.Note(output.Absent+"  ", line)
 	}

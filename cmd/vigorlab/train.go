@@ -297,27 +297,16 @@ func (f *trainFlags) arms(ctx context.Context) []strategy.Strategy {
 	}
 	named := f.strategies(ctx, f.strategySpecs)
 	if f.control {
-		named = f.withControls(named)
+		named = f.withControls(named, f.cfg.Ladder)
 	}
 	strategies := append([]strategy.Strategy{reference}, slices.DeleteFunc(named, func(s strategy.Strategy) bool { return s.Spec() == reference.Spec() })...)
+	if f.cfg.Ladder {
+		f.checkLadder(strategies)
+	}
 	for _, s := range strategies {
 		f.add("--strategy "+s.Spec(), s.Start(f.cfg.Train.Batch))
 	}
 	return strategies
-}
-
-// withControls returns the strategies, a random control behind every method.
-func (f *trainFlags) withControls(named []strategy.Strategy) []strategy.Strategy {
-	var all []strategy.Strategy
-	for _, s := range named {
-		all = append(all, s)
-		c, err := randomControl(s)
-		f.add("--control", err)
-		if c != nil && !slices.ContainsFunc(named, func(have strategy.Strategy) bool { return have.Spec() == c.Spec() }) {
-			all = append(all, c)
-		}
-	}
-	return all
 }
 
 func (f *trainFlags) estimators() []advantage.Estimator {

@@ -108,6 +108,7 @@ func (t *training) edge(a *trial.ArmResult) string {
 func (t *training) arm(e entry) output.Object {
 	o := output.Object{
 		{Key: "strategy", Value: e.Strategy},
+		{Key: "strategy_provenance", Value: strategyProvenance(e.Strategy)},
 		{Key: "estimator", Value: e.Estimator},
 		{Key: "aggregate", Value: e.Aggregate},
 		{Key: "system", Value: e.System},

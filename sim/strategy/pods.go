@@ -14,8 +14,8 @@ import (
 
 // PODS generates n rollouts of every prompt and trains on the m of them whose
 // rewards have the largest variance: PODS with max-variance down-sampling,
-// arXiv 2504.13818, read through notes (allocation.md, section 4 [2nd]; n = 64
-// and m = 16 are its main setting there). Everything generated is paid for:
+// arXiv 2504.13818. It is a reconstruction from notes on the paper (allocation.md,
+// section 4 [2nd]; n = 64 and m = 16 are its main setting there). Everything generated is paid for:
 // n rollouts a prompt, of which m are trained on.
 //
 // With binary rewards the kept group depends on the successes alone (see
@@ -48,8 +48,8 @@ var podsKind = kind{
 			{"ties", tiesRandom, "random, floor, ceil", "successes kept where an odd m splits evenly both ways"},
 		},
 		Capabilities: Capabilities{FirstEpoch: true, ExactBudget: true, ChangesLoss: true},
-		Provenance:   "paper",
-		Source:       "PODS, arXiv 2504.13818, max-variance down-sampling, as stated in notes on it",
+		Provenance:   "reconstruction",
+		Source:       "PODS, arXiv 2504.13818, max-variance down-sampling, from notes on it",
 		Taxonomy:     selectsAfter,
 	},
 	parse: parsePods,

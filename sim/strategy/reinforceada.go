@@ -119,6 +119,7 @@ var reinforceAdaKind = kind{
 		},
 		Capabilities: Capabilities{FirstEpoch: true, ChangesLoss: true},
 		Provenance:   "code",
+		Rebuilt:      "mode=" + adaEst,
 		Source:       "Reinforce-Ada, arXiv 2510.04996: seq and ema from its code, est reconstructed from notes on its third version",
 		Taxonomy:     PlacedByUs(LeverAlgorithmic, FamilyBudgeting, "C", PaidDuring),
 	},

@@ -108,6 +108,7 @@ type Info struct {
 	Parameters   []Parameter  `json:"parameters"`
 	Capabilities Capabilities `json:"capabilities"`
 	Provenance   string       `json:"provenance"` // paper | code | reconstruction | own
+	Rebuilt      string       `json:"-"`          // KEY=VALUE of a variant that is a reconstruction where the rest is not; "" of none
 	Source       string       `json:"source"`     // where its rule was read
 	Taxonomy     Placement    `json:"taxonomy"`
 }

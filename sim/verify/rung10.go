@@ -26,10 +26,15 @@ func rung10(cfg *Config) []study {
 	}, evaluations(cfg)...)
 }
 
-// What rests on notes alone says so wherever it is shown.
+// What rests on notes, an abstract or memory says so wherever it is shown.
 const (
-	pairLabel  = "PAIR (reconstruction)"
-	arcusLabel = "ARCUS (reconstruction)"
+	pairLabel    = "PAIR (reconstruction)"
+	arcusLabel   = "ARCUS (reconstruction)"
+	horaLabel    = "HORA (reconstruction)"
+	vipLabel     = "VIP (reconstruction)"
+	ucbLabel     = "MC-UCB (reconstruction)"
+	halvingLabel = "sequential halving (reconstruction)"
+	ar3poLabel   = "AR3PO (reconstruction)"
 )
 
 // pairs checks the estimator of finished pairs over every set of finished

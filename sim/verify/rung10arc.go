@@ -49,7 +49,7 @@ func arcCurves() ([]Curve, error) {
 		}
 		curves = append(curves, c)
 	}
-	return Setting{Population: "every success probability", Strategy: "arcus"}.in(curves...), nil
+	return Setting{Population: "every success probability", Strategy: labelled("arcus")}.in(curves...), nil
 }
 
 // arcGradient is Proposition 1 on one logit: d psi/dz = sqrt(p(1-p))/2.

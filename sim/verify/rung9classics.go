@@ -24,9 +24,9 @@ func greedyOptima(_ context.Context, e *env) (*Section, error) {
 	}{
 		{"neyman", "sum s_i/L_i is least where each further rollout goes to the largest s/(L(L+1)) (Speculative Evaluation, Neyman in whole numbers)", neymanBeside},
 		{"cero", "sum 1 - exp(-4 lambda q z/R) is largest by greedy units (CERO's optimum)", ceroBeside},
-		{"hits", "sum 1 - (1-p)^n is largest by greedy rollouts (HORA's objective)", oracleBeside("hits", func(p float64, n int) float64 { return 1 - math.Pow(1-p, float64(n)) })},
+		{"hits", "sum 1 - (1-p)^n is largest by greedy rollouts (the objective of " + horaLabel + ")", oracleBeside("hits", func(p float64, n int) float64 { return 1 - math.Pow(1-p, float64(n)) })},
 		{"effective", "sum 1 - p^n - (1-p)^n is largest by greedy rollouts after the second (Knapsack's probability)", oracleBeside("effective", strategy.EffectiveProbability)},
-		{"gradient-variance", "sum Var(RLOO) is least by greedy rollouts after the second (VIP)", oracleBeside("gradient-variance", func(p float64, n int) float64 { return -strategy.RLOOVariance(p, n) })},
+		{"gradient-variance", "sum Var(RLOO) is least by greedy rollouts after the second: " + vipLabel, oracleBeside("gradient-variance", func(p float64, n int) float64 { return -strategy.RLOOVariance(p, n) })},
 	} {
 		r, w := e.generator(g.id), worst{}
 		for range e.replicates(100, 1000) {
@@ -172,7 +172,7 @@ func (e *env) shiftedNeyman() ([]Row, error) {
 	}
 	row := price.within(Row{
 		ID: "vip", Kind: Claim,
-		Claim:  "VIP's optimum is Neyman's shifted by one: n - 1 proportional to sqrt(p(1-p)) between the bounds, by the Karush-Kuhn-Tucker conditions",
+		Claim:  vipLabel + ": the optimum is Neyman's shifted by one, n - 1 proportional to sqrt(p(1-p)) between the bounds, by the Karush-Kuhn-Tucker conditions",
 		Method: "random batches of six prompts; the largest ratio of two prices that must be equal, or ordered",
 		Test:   fmt.Sprintf("prices agree within %g, the accuracy of a bisection", tolerance),
 	})
@@ -262,7 +262,7 @@ func ucbSlopes(ctx context.Context, e *env) (*Section, error) {
 		}
 		slope := logSlope(excess, c.logs)
 		row := atMost(Row{
-			ID: c.id, Claim: "MC-UCB: " + c.claim, Note: c.note,
+			ID: c.id, Claim: ucbLabel + ": " + c.claim, Note: c.note,
 			Method: fmt.Sprintf("simulated at p = %v with c = 0.5 and 64, 256 and 1,024 rollouts a prompt; slope of ln(excess) in ln(n), weighted", c.p),
 		}, slope.Mean, slope.SE, c.slope)
 		row.Kind = Claim
@@ -333,7 +333,7 @@ func excessCurves(p []float64, power float64, all []excess, runs int) []Curve {
 		seen.Points = append(seen.Points, point(e.rollouts, e.Estimate))
 		claim.Points = append(claim.Points, Point{X: e.rollouts, Y: all[0].Mean * math.Pow(e.rollouts/all[0].rollouts, power)})
 	}
-	return append(Setting{Population: batch, Strategy: "mc-ucb:c=0.5", Batch: len(p), Replicates: runs}.in(seen), claim)
+	return append(Setting{Population: batch, Strategy: labelled("mc-ucb:c=0.5"), Batch: len(p), Replicates: runs}.in(seen), claim)
 }
 
 // halvingCases are batches whose first prompt has the highest variance.
@@ -359,7 +359,7 @@ func halvingErrors(ctx context.Context, e *env) (*Section, error) {
 		}
 	}
 	s := &Section{Rows: []Row{two.within(Row{
-		ID: "two", Kind: Claim, Claim: "sequential halving for reward variances, two prompts: " + claim,
+		ID: "two", Kind: Claim, Claim: halvingLabel + " for reward variances, two prompts: " + claim,
 		Method: "exact binomial sums; the largest probability over its bound",
 		Note:   "the transfer from means to variances is this project's",
 	})}}
@@ -385,7 +385,7 @@ func halvingErrors(ctx context.Context, e *env) (*Section, error) {
 		share := float64(lost) / float64(runs)
 		se := max(math.Sqrt(share*(1-share)/float64(runs)), 1/float64(runs)) // none lost is not none
 		row := atMost(Row{
-			ID: id, Claim: fmt.Sprintf("sequential halving for reward variances, %d prompts: %s", len(c.p), claim),
+			ID: id, Claim: fmt.Sprintf("%s for reward variances, %d prompts: %s", halvingLabel, len(c.p), claim),
 			Method: fmt.Sprintf("simulated at p = %v, %d rollouts", c.p, h.Budget(len(c.p))),
 		}, share, se, strategy.SequentialHalvingBound(variances(c.p), h.Budget(len(c.p))))
 		row.Kind = Claim

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"vigorlab/distributions"
 	"vigorlab/sim/strategy"
@@ -36,10 +37,29 @@ var costCases = func() []costCase {
 		{"dapo-hard", fmt.Sprintf("dapo:n=%d,gen=%d", n, gen/batch), .02, batch, dapo(.02), 200, 2000},
 		{"ada-balanced", "reinforce-ada:exit=balanced,rounds=4,m=8,n=4", .1, batch, ada(.1, 2, 2), 500, 5000},
 		{"ada-positive", "reinforce-ada:exit=positive,rounds=4,m=8,n=4", .05, batch, ada(.05, 1, 0), 500, 5000},
+		{"ar3po", "ar3po:stages=2,k=4", .1, batch, batch * stagesCost(.1, 4, 2), 500, 5000},
 		{"gvm", "gvm:pilot=2,n=4", .05, batch, strategy.GvmCost(alike(.05, batch), 2, 4), 500, 5000},
 	}
 	return cases
 }()
+
+// stagesCost is the expected rollouts of a prompt that gets k a stage until it
+// has a success.
+func stagesCost(p float64, k, stages int) float64 {
+	cost, _ := strategy.AdaSeqCost(p, k, stages, 1, 0)
+	return cost
+}
+
+// labelled returns the spec of a strategy, and says where it is a reconstruction.
+func labelled(text string) string {
+	name, _, _ := strings.Cut(text, ":")
+	for _, info := range strategy.Known() {
+		if info.Name == name && info.Provenance == "reconstruction" {
+			return text + " (reconstruction)"
+		}
+	}
+	return text
+}
 
 // costs plays strategies beside their closed-form costs, and meets the numbers
 // that follow from them.
@@ -62,13 +82,14 @@ func costs(ctx context.Context, e *env) (*Section, error) {
 			spent[k] = float64(b.generated())
 		}
 		s.Rows = append(s.Rows, simulated(Row{
-			ID: c.id, Claim: "the mean rollouts of a step are those of the closed form: " + c.spec,
+			ID: c.id, Claim: "the mean rollouts of a step are those of the closed form: " + labelled(c.spec),
 			Method: fmt.Sprintf("Monte Carlo, %d prompts with p = %v", c.batch, c.p),
 		}, ofMean(spent), c.cost))
 		e.progress(i+1, len(costCases))
 	}
 	s.Rows = append(s.Rows,
 		printed(Row{ID: "pilot-commit", Claim: "Pilot-Commit's step takes 12,288 rollouts: 384 pilots of 16, 128 commits of 48", Method: "closed form"}, float64(strategy.PilotCommitCost(128, 3, 16, 48)), 12288, 0),
+		printed(Row{ID: "ar3po-stages", Claim: ar3poLabel + ": two stages of 4 cost 6.6244 rollouts at p = .1, the first success ends them", Method: "closed form"}, stagesCost(.1, 4, 2), 6.6244, 4),
 		printed(Row{ID: "dapo-rounds", Claim: "DAPO takes 2.008209 rounds of 384 to keep 128 of which a fifth is mixed", Method: "negative binomial sums"}, strategy.DAPOBatches(128, 384, .2), 2.008209, 6),
 		printed(Row{ID: "first-mixed", Claim: "1/p + 1/(1-p) - 1 rollouts until both outcomes: 20.0526 at p = .05", Method: "closed form"}, strategy.ExpectedMixed(.05), 20.0526, 4),
 	)
