@@ -241,19 +241,21 @@ func slopesData(curves []verify.Curve) plots.CurvesData {
 // boundsData draws how far times lie above their lower bounds.
 func boundsData(curves []verify.Curve) plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "time over its lower bound, median", LogY: true, Reference: 1, Name: "the bound"}
-	for _, c := range curves {
-		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: points(c)})
-	}
-	return plots.CurvesData{Title: "Times beside their lower bounds", X: "gain g in expected reward", LogX: true, Panels: []plots.CurvesPanel{panel}}
+	return plots.CurvesData{Title: "Times beside their lower bounds", X: "gain g in expected reward", LogX: true, Panels: lineACurve(panel, curves, points)}
 }
 
 // skippingData draws what an answer with skipped layers is worth at its price.
 func skippingData(curves []verify.Curve) plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "effective rollouts at the price of one", LogY: true, Reference: 1, Name: "no layer skipped"}
+	return plots.CurvesData{Title: "Efficiency of skipped layers", X: "share of layers skipped", Panels: lineACurve(panel, curves, exactPoints)}
+}
+
+// lineACurve returns a panel with a line a curve, named by what its points share.
+func lineACurve(panel plots.CurvesPanel, curves []verify.Curve, of func(verify.Curve) []plots.Point) []plots.CurvesPanel {
 	for _, c := range curves {
-		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: exactPoints(c)})
+		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: of(c)})
 	}
-	return plots.CurvesData{Title: "Efficiency of skipped layers", X: "share of layers skipped", Panels: []plots.CurvesPanel{panel}}
+	return []plots.CurvesPanel{panel}
 }
 
 // exactPoints returns points without intervals.
@@ -268,10 +270,7 @@ func exactPoints(c verify.Curve) []plots.Point {
 // lagData draws how training ends on answers of a lag, a line a rule.
 func lagData(curves []verify.Curve) plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "mean success at the end", Reference: math.NaN()}
-	for _, c := range curves {
-		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: points(c)})
-	}
-	return plots.CurvesData{Title: "Quality against lag", X: "lag in model updates", Panels: []plots.CurvesPanel{panel}}
+	return plots.CurvesData{Title: "Quality against lag", X: "lag in model updates", Panels: lineACurve(panel, curves, points)}
 }
 
 // excessData draws how fast MC-UCB comes to Neyman's variance, a panel a batch.
@@ -300,19 +299,13 @@ func excessData(curves []verify.Curve) plots.CurvesData {
 // arcData draws the variance of arc estimates beside what it tends to.
 func arcData(curves []verify.Curve) plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "variance over 1/(4n+2)", Reference: 1, Name: "1/(4n+2)"}
-	for _, c := range curves {
-		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: exactPoints(c)})
-	}
-	return plots.CurvesData{Title: "Estimates of the arc, ARCUS (reconstruction)", X: "success probability", Panels: []plots.CurvesPanel{panel}}
+	return plots.CurvesData{Title: "Estimates of the arc, ARCUS (reconstruction)", X: "success probability", Panels: lineACurve(panel, curves, exactPoints)}
 }
 
 // objectiveData draws the objective that VIGOR climbs beside that of equal groups.
 func objectiveData(curves []verify.Curve) plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "weight over that of equal groups", Reference: 1, Name: "equal groups"}
-	for _, c := range curves {
-		panel.Lines = append(panel.Lines, plots.Line{Label: c.Family, First: exactPoints(c)})
-	}
-	return plots.CurvesData{Title: "The objective of VIGOR", X: "success probability", Panels: []plots.CurvesPanel{panel}}
+	return plots.CurvesData{Title: "The objective of VIGOR", X: "success probability", Panels: lineACurve(panel, curves, exactPoints)}
 }
 
 // trainedCaption says which slice of the training runs a figure shows, and what

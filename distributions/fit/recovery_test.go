@@ -6,23 +6,8 @@ import (
 	"strconv"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"vigorlab/distributions/ratetest"
 )
-
-// fits returns how many fits a coverage rests on: 200, or what
-// VIGORLAB_COVERAGE says, as `make coverage` does.
-func fits(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("VIGORLAB_COVERAGE")
-	if text == "" {
-		return 200
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("VIGORLAB_COVERAGE = %q, want a whole number >= 1", text)
-	}
-	return n
-}
 
 // coverageAlarm is the false-alarm rate of a whole coverage test.
 const coverageAlarm = 1e-4
@@ -56,8 +41,8 @@ func TestCoverage(t *testing.T) {
 	for _, c := range cases {
 		intervals += len(c.theta)
 	}
-	n := fits(t)
-	low, high := tolerance(n, 0.95, coverageAlarm/float64(intervals))
+	n := ratetest.Trials(t, os.Getenv("VIGORLAB_COVERAGE"))
+	low, high := ratetest.Limits(n, 0.95, coverageAlarm/float64(intervals))
 	for k, c := range cases {
 		t.Run(c.family+strconv.Itoa(k), func(t *testing.T) {
 			t.Parallel()
@@ -92,17 +77,6 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// tolerance returns the smallest and the largest number of hits among n that
-// a probability p of hits makes likelier than alpha/2, tails included.
-func tolerance(n int, p, alpha float64) (low, high int) {
-	law := distuv.Binomial{N: float64(n), P: p}
-	for low = 0; law.CDF(float64(low)) <= alpha/2; low++ {
-	}
-	for high = n; 1-law.CDF(float64(high-1)) <= alpha/2; high-- {
-	}
-	return low, high
-}
-
 // TestPValue draws from a Beta law and asks how often the p-value of the right
 // family is at most 1/5: in a fifth of the fits, as 49 replicates can say
 // exactly. The tolerance is binomial, with a false alarm of 1e-6: 15 to 70 of
@@ -128,7 +102,7 @@ func TestPValue(t *testing.T) {
 			small++
 		}
 	}
-	if low, high := tolerance(n, 0.2, 1e-6); small < low || small > high {
+	if low, high := ratetest.Limits(n, 0.2, 1e-6); small < low || small > high {
 		t.Errorf("%d of %d p-values are at most 1/5, want [%d, %d]", small, n, low, high)
 	}
 }

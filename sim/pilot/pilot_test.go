@@ -10,10 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"vigorlab/distributions"
 	"vigorlab/distributions/fit"
+	"vigorlab/distributions/ratetest"
 	"vigorlab/distributions/table"
 	"vigorlab/sim"
 	"vigorlab/sim/pilot"
@@ -59,32 +58,6 @@ func fitted(t *testing.T, tab *table.Table, spec, family string, replicates int,
 	}))
 }
 
-// tables returns how many tables a rate rests on: 200, or what
-// VIGORLAB_COVERAGE says, as `make coverage` does.
-func tables(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("VIGORLAB_COVERAGE")
-	if text == "" {
-		return 200
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("VIGORLAB_COVERAGE = %q, want a whole number >= 1", text)
-	}
-	return n
-}
-
-// tolerance returns the smallest and the largest number of hits among n that
-// a probability p of hits makes likelier than alpha/2, tails included.
-func tolerance(n int, p, alpha float64) (low, high int) {
-	law := distuv.Binomial{N: float64(n), P: p}
-	for low = 0; law.CDF(float64(low)) <= alpha/2; low++ {
-	}
-	for high = n; 1-law.CDF(float64(high-1)) <= alpha/2; high-- {
-	}
-	return low, high
-}
-
 // adaptive are the strategies whose tables are tested: VIGOR as it comes, with
 // the update of survivors, and groups that grow until they have a success.
 var adaptive = []string{"vigor", "vigor:update=survivors", "reinforce-ada"}
@@ -98,8 +71,8 @@ var adaptive = []string{"vigor", "vigor:update=survivors", "reinforce-ada"}
 func TestFalseAlarms(t *testing.T) {
 	law := must(distributions.NewBeta(0.3, 0.7))
 	specs := append([]string{"fixed:g=8"}, adaptive...)
-	n := tables(t)
-	low, high := tolerance(n, 0.2, 1e-6/float64(len(specs)))
+	n := ratetest.Trials(t, os.Getenv("VIGORLAB_COVERAGE"))
+	low, high := ratetest.Limits(n, 0.2, 1e-6/float64(len(specs)))
 	for _, spec := range specs {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
@@ -151,8 +124,8 @@ func TestWrongLaw(t *testing.T) {
 func TestCoverage(t *testing.T) {
 	truth := []float64{0.3, 0.7}
 	law := must(distributions.NewBeta(truth[0], truth[1]))
-	n := tables(t)
-	low, high := tolerance(n, 0.95, 1e-4/float64(len(truth)*len(adaptive)))
+	n := ratetest.Trials(t, os.Getenv("VIGORLAB_COVERAGE"))
+	low, high := ratetest.Limits(n, 0.95, 1e-4/float64(len(truth)*len(adaptive)))
 	for _, spec := range adaptive {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()

@@ -30,6 +30,7 @@ var arrows = []struct{ pkg, may string }{
 	{"distributions/spec", "distributions distributions/fit distributions/table"},
 	{"distributions/table", ""},
 	{"distributions/lawtest", "distributions"},
+	{"distributions/ratetest", ""},
 
 	{"sim/schedule", ""},  // whole numbers only, so that theory and sim/strategy can share it
 	{"sim/stream", ""},    // seeding

@@ -9,8 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
+	"vigorlab/distributions/ratetest"
 	"vigorlab/sim/source/live"
 	"vigorlab/sim/source/live/tinymodel"
 )
@@ -77,7 +76,7 @@ func TestServedRates(t *testing.T) {
 			var right, want, variance float64
 			for _, p := range problems {
 				k := successes(t, l, p, c.n, c.requests == realProblems*c.n)
-				if low, high := binomialLimits(c.n, p.Rate, alpha); !(k >= low && k <= high) {
+				if low, high := ratetest.Limits(c.n, p.Rate, alpha); !(k >= low && k <= high) {
 					t.Errorf("%s: %d of %d right, want %d to %d at rate %.4f", p.ID, k, c.n, low, high, p.Rate)
 				}
 				right += float64(k)
@@ -149,18 +148,6 @@ func checkRealBook(t *testing.T, l *live.Client, c realCase, drawn int) {
 	if drawn != want || counts.Taken != want || counts.Extra != 0 || counts.Failures != 0 || counts.Requests != c.requests || counts.NoUsage != 0 {
 		t.Errorf("%d completions drawn, client %+v; want %d in %d requests", drawn, counts, want, c.requests)
 	}
-}
-
-// binomialLimits returns the least and the most of n successes that are not
-// refused, each tail beyond having probability alpha/2 at most.
-func binomialLimits(n int, p, alpha float64) (low, high int) {
-	law := distuv.Binomial{N: float64(n), P: p} // 0 < p < 1
-	for high = n; law.Survival(float64(high-1)) <= alpha/2; high-- {
-	}
-	for law.CDF(float64(low)) <= alpha/2 {
-		low++
-	}
-	return low, high
 }
 
 // bernstein returns the t with P(|S - E S| >= t) <= alpha for a sum S of
