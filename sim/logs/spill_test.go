@@ -217,6 +217,31 @@ func TestSpillError(t *testing.T) {
 	}
 }
 
+// TestNoNameIsLeft: what was moved to the disk has no name there, so that a killed
+// import leaves nothing behind. (Windows lets no open file go.)
+func TestNoNameIsLeft(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Log("files that are open keep their names here")
+		return
+	}
+	s := spill{dir: t.TempDir()}
+	defer s.close()
+	at, err := s.put([]byte("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.move(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(s.dir); err != nil || len(left) > 0 {
+		t.Errorf("%v is there, %v", left, err)
+	}
+	var buffer []byte
+	if got, err := s.get(at, &buffer); err != nil || string(got) != "a" {
+		t.Errorf("%q, %v, want a", got, err)
+	}
+}
+
 // TestNamesCollide: names of one hash keep their own numbers.
 func TestNamesCollide(t *testing.T) {
 	n := newNames()
