@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,7 +46,40 @@ func runExamples(t *testing.T, cmd *cobra.Command) {
 		if stdout.Len() == 0 {
 			t.Errorf("%q prints nothing", words)
 		}
+		if strings.Join(words, " ") == "vigorlab verify --quick --out ladder" {
+			checkLadder(t, stdout.String())
+		}
 	}
+}
+
+// checkLadder checks what the example that climbs the whole quick ladder printed and
+// left in ladder/: no check of vigorlab's own fails, everything is written, and
+// figures that do not exist have their reasons.
+func checkLadder(t *testing.T, printed string) {
+	t.Helper()
+	if !strings.Contains(printed, "Rung 1: ") || strings.Contains(printed, "OUR ERROR") {
+		t.Errorf("the ladder prints %s", printed)
+	}
+	for _, file := range []string{
+		"results.csv", "results.parquet", "rungs/rung-1.csv", "rungs/rung-4.csv", "rungs/4.mean-field.json",
+		"figures/rung-1-gradient-norm.pdf", "figures/rung-3-eta-shape.svg", "figures/rung-4-speedup.png",
+		"figures/rung-4-allocation.pdf", "figures/rung-4-screening.png", "figures/rung-6-levels-rollout-small.png",
+		"figures/rung-6-calibration-prompt-best.pdf",
+	} {
+		if s, err := os.Stat(filepath.Join("ladder", file)); err != nil || s.Size() == 0 {
+			t.Errorf("ladder/%s: %v, want a file with something in it", file, err)
+		}
+	}
+	for file, text := range map[string]string{"report.md": "Where a speedup of 2.3 can come from", "run.json": `"status": "complete"`} {
+		if !strings.Contains(read(t, filepath.Join("ladder", file)), text) {
+			t.Errorf("ladder/%s has no %s", file, text)
+		}
+	}
+	var document any
+	if err := json.Unmarshal([]byte(read(t, "ladder/results.json")), &document); err != nil { // fails on NaN
+		t.Fatal(err)
+	}
+	checkReasons(t, "ladder/results.json", "", document)
 }
 
 // commandsOf returns the words of every command line of an example: comments
