@@ -9,8 +9,8 @@ TOOLS := ./.ci/testall ./.ci/bench
 
 # Packages that take long under the race detector (Monte Carlo, drawing, whole
 # commands, formulas built to take long): they run once without it, and under it only their tests named
-# ...Worker... or ...Concurrent....
-NO_RACE := ./distributions/fit ./sim ./sim/logs ./sim/pilot ./sim/reward/formula ./sim/source/live ./sim/strategy ./sim/train/trial ./sim/verify/... ./plots ./cmd/vigorlab
+# ...Worker... or ...Concurrent.... Those that take longest stand first, so that none is left to run alone at the end.
+NO_RACE := ./cmd/vigorlab ./sim/verify/... ./sim/source/live ./sim/logs ./sim/strategy ./sim/pilot ./plots ./sim ./sim/train/trial ./distributions/fit ./sim/reward/formula
 
 # The README's pictures, by the names that verify gives them.
 GALLERY := rung-4-speedup.png rung-4-allocation.png

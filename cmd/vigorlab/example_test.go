@@ -53,13 +53,14 @@ func runExamples(t *testing.T, cmd *cobra.Command) {
 }
 
 // checkLadder checks what the example that climbs the whole quick ladder printed and
-// left in ladder/: no check of vigorlab's own fails, everything is written, and
-// figures that do not exist have their reasons.
+// left in ladder/: no check of vigorlab's own fails, no line is too wide, everything is
+// written, and figures that do not exist have their reasons.
 func checkLadder(t *testing.T, printed string) {
 	t.Helper()
 	if !strings.Contains(printed, "Rung 1: ") || strings.Contains(printed, "OUR ERROR") {
 		t.Errorf("the ladder prints %s", printed)
 	}
+	checkWidth(t, "verify", printed)
 	for _, file := range []string{
 		"results.csv", "results.parquet", "rungs/rung-1.csv", "rungs/rung-4.csv", "rungs/4.mean-field.json",
 		"figures/rung-1-gradient-norm.pdf", "figures/rung-3-eta-shape.svg", "figures/rung-4-speedup.png",
