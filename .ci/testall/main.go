@@ -109,9 +109,10 @@ func goCommand(args ...string) (string, error) {
 // goTest runs `go test -json` and counts its events. Results are never taken
 // from the test cache, which does not see files outside the module: recorded
 // tables beside the checkout, pdftotext. An error means that go test failed
-// without naming a test or package.
+// without naming a test or package. A package may take long: it shares its cores
+// with others, on a machine that others use.
 func goTest(t *tally, stderr io.Writer, args []string) error {
-	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1"}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=30m"}, args...)...)
 	cmd.Stderr = stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
