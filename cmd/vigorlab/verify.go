@@ -37,8 +37,13 @@ func newVerify(a *app) *cobra.Command {
 enumeration, recorded outcomes and a live run, rung by rung. A claim holds, holds within d
 (it is off by d, at most 10 % of what it claims), fails, or cannot be tested. A published claim that fails is
 a result; a check of vigorlab's own code that fails is an error of vigorlab, and
-the exit code is 1. With --out it writes a figure and a table a rung and
-report.md, and goes on where an interrupted run stopped.`,
+the exit code is 1. With --out it writes figures and tables of the rungs and
+report.md, and goes on where an interrupted run stopped.
+
+Rungs 1 to 5 are VIGOR's theorems, 6 training, 7 recorded outcomes, 8 a live
+run, 9 and 10 the theorems of other methods (CERO, MC-UCB, sequential halving;
+PAIR, SERA, ARCUS, M2PO, Speculative Evaluation), 11 what choosing by rewards
+does to the update.`,
 		Example: `  # everything that needs no recorded table, in under a minute
   vigorlab verify --quick --out ladder
 

@@ -16,14 +16,17 @@ import (
 
 // titles name the rungs of the ladder (theory.md, section 5).
 var titles = map[int]string{
-	1: "reward variance bounds the gradient",
-	2: "Theorem 2 under its own assumptions",
-	3: "Theorem 2 with bounded reward variance, and with p itself Pareto",
-	4: "the real, noisy selection",
-	5: "from variance to time: the exponent",
-	6: "rollouts to target",
-	7: "recorded outcomes of real models",
-	8: "a live model",
+	1:  "reward variance bounds the gradient",
+	2:  "Theorem 2 under its own assumptions",
+	3:  "Theorem 2 with bounded reward variance, and with p itself Pareto",
+	4:  "the real, noisy selection",
+	5:  "from variance to time: the exponent",
+	6:  "rollouts to target",
+	7:  "recorded outcomes of real models",
+	8:  "a live model",
+	9:  "theorems of other methods on allocation",
+	10: "theorems of other methods on estimates and pilots",
+	11: "what choosing by rewards does to the update",
 }
 
 // RungTitle says what a rung is about.
@@ -290,6 +293,46 @@ var meanings = []meaning{
 		"8.", "",
 		"What a law of difficulty, fitted to one half of a live run's prompts, foretells of the other half is what was seen there, as far as so many prompts can tell.",
 		"One half of a live run's prompts does not foretell the other: the prompts are no sample of one law, the model moved, or the law fitted is of the wrong family.",
+	},
+	{
+		"9.cero", "",
+		"CERO's bound on its regret holds in every run on prompts that stand still.",
+		"Some run of CERO passes the bound on its regret.",
+	},
+	{
+		"9.greedy", "",
+		"Rollouts one by one to the largest gain are the best allocation under every concave objective tried, as CERO, Speculative Evaluation, Knapsack and, rebuilt from notes, HORA and VIP use them.",
+		"Rollouts one by one to the largest gain are not always the best allocation.",
+	},
+	{
+		"9.mc-ucb", "",
+		"MC-UCB (reconstruction) reaches Neyman's variance at its rates.",
+		"MC-UCB (reconstruction) reaches Neyman's variance at the fast rate only where every prompt has variance.",
+	},
+	{
+		"9.halving", "",
+		"Sequential halving (reconstruction) loses the best prompt no oftener than its bound says, taken over to reward variances.",
+		"Sequential halving (reconstruction) loses the best prompt oftener than its bound says, taken over to reward variances.",
+	},
+	{
+		"10.pair", "",
+		"PAIR's weights (reconstruction) are unbiased.",
+		"Of PAIR's weights (reconstruction) those by joint propensities are unbiased, and simpler ones are not.",
+	},
+	{
+		"10.arcus", "",
+		"ARCUS's propositions (reconstruction) hold.",
+		"ARCUS's propositions (reconstruction) hold for large groups; in groups of 8 the variance of its estimate depends on p.",
+	},
+	{
+		"10.m2po", "",
+		"M2PO's bound on the chi-square of stale tokens holds.",
+		"M2PO's figures on stale tokens do not all hold.",
+	},
+	{
+		"11.objective", "",
+		"VIGOR climbs an objective near that of equal groups, tilted towards prompts near p = 1/2.",
+		"VIGOR climbs another objective than equal groups.",
 	},
 }
 

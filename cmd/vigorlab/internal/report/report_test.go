@@ -41,6 +41,15 @@ func TestReportNamesTheWorstFailure(t *testing.T) {
 	}
 }
 
+// TestRungsHaveTitles: every rung that the ladder has is named where it stands.
+func TestRungsHaveTitles(t *testing.T) {
+	for rung := 1; rung <= 11; rung++ {
+		if report.RungTitle(rung) == "" {
+			t.Errorf("rung %d has no title", rung)
+		}
+	}
+}
+
 // TestReportKeepsNamesInPlace: a path may hold what Markdown takes for its own.
 func TestReportKeepsNamesInPlace(t *testing.T) {
 	r := ladder()
