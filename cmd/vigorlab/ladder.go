@@ -140,7 +140,7 @@ func (l *ladder) rungText(t *output.Text, rung int) {
 	claimWidth := output.Width - verdicts - 2 - 2 - estimates - 2 - reference
 	g := output.Grid{Head: []string{"verdict", "claim", "estimate", "reference"}, Left: 1}
 	for _, r := range shown {
-		for i, line := range output.Wrap(r.Claim, claimWidth) {
+		for i, line := range output.Wrap(claimText(r), claimWidth) {
 			row := []string{"", line, "", ""}
 			if i == 0 {
 				row = []string{t.Paint(verdictColour(r), verdictText(r)), line, estimateText(r), output.Number(r.Reference)}
@@ -154,6 +154,14 @@ func (l *ladder) rungText(t *output.Text, rung int) {
 	if checks > 0 {
 		t.Line(fmt.Sprintf("%d of %d checks of vigorlab's own code hold", hold, checks))
 	}
+}
+
+// claimText is a claim, with the reason why it could not be tested.
+func claimText(r verify.Row) string {
+	if r.Verdict != verify.Untestable || r.Reason == "" {
+		return r.Claim
+	}
+	return r.Claim + " (" + r.Reason + ")"
 }
 
 // predictionsText prints every predicted speedup under all three exponents,

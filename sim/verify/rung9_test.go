@@ -172,6 +172,11 @@ func TestAIME24(t *testing.T) {
 	if len(studies) != 1 || studies[0].comparisons != 4 || studies[0].id != "10.replay-2-qwen3_5_4b" {
 		t.Fatalf("studies %+v", studies)
 	}
+	for name, want := range map[string]bool{"10.replay": true, "10": true, "10.replay-2-qwen3_5_4b": true, "10.rep": false, "1": false, "10.replay-": false} {
+		if picked, err := choose(studies, []string{name}); want != (err == nil && len(picked) == 1) {
+			t.Errorf("%s picks %d studies, %v", name, len(picked), err)
+		}
+	}
 	section, err = studies[0].run(context.Background(), e)
 	if err != nil {
 		t.Fatal(err)

@@ -154,7 +154,7 @@ type Config struct {
 	Workers int            // >= 1
 	Quick   bool           // fewer replicates: under a minute in all
 	Only    []string       // rungs ("4") or studies ("4.mean-field"); none stands for all
-	Tables  []*table.Table // for rung 7
+	Tables  []*table.Table // for rungs 7 and 10
 	Live    *Live          // for rung 8; nil for none
 
 	// Done, where not nil, returns the section of a study that an earlier run
@@ -181,9 +181,15 @@ type study struct {
 }
 
 // rung is the rung's number, as it is written.
-func (s *study) rung() string {
+func (s study) rung() string {
 	number, _, _ := strings.Cut(s.id, ".")
 	return number
+}
+
+// of reports whether a name stands for the study: its id, its rung, or its id up
+// to a hyphen, as 10.replay does for the replay of every table.
+func (s study) of(name string) bool {
+	return name == s.rung() || name == s.id || strings.HasPrefix(s.id, name+"-")
 }
 
 // env is what a study has at hand.
@@ -270,12 +276,12 @@ func choose(studies []study, only []string) ([]study, error) {
 	}
 	var picked []study
 	for _, name := range only {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(known, name) && !slices.ContainsFunc(studies, func(s study) bool { return s.of(name) }) {
 			return nil, spec.UnknownName(name, slices.Sorted(slices.Values(known)))
 		}
 	}
 	for _, s := range studies {
-		if slices.Contains(only, s.id) || slices.Contains(only, s.rung()) {
+		if slices.ContainsFunc(only, s.of) {
 			picked = append(picked, s)
 		}
 	}
