@@ -1,31 +1,42 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/distributions/spec"
 	"vigorlab/sim/strategy"
 )
 
 func newStrategies(a *app) *cobra.Command {
 	var flags common
 	cmd := &cobra.Command{
-		Use:   "strategies",
+		Use:   "strategies [NAME ...]",
 		Short: "List the strategies, their parameters and what they need",
-		Long: `strategies lists every strategy that --strategy knows: who gets how many
-rollouts. A spec is NAME or NAME:KEY=VALUE,KEY=VALUE; @FILE reads it from a file.`,
+		Long: `strategies lists every strategy that --strategy knows, or those named: who gets
+how many rollouts. A spec is NAME or NAME:KEY=VALUE,KEY=VALUE; @FILE reads it from
+a file.`,
 		Example: `  # what there is
   vigorlab strategies
 
+  # one of them
+  vigorlab strategies cero-v2
+
   # the same for a script
   vigorlab strategies --format json`,
-		RunE: func(*cobra.Command, []string) error {
+		Args: func(*cobra.Command, []string) error { return nil },
+		RunE: func(_ *cobra.Command, names []string) error {
 			if err := flags.err(); err != nil {
 				return err
 			}
-			return listStrategies().print(a, flags.format)
+			known, err := knownStrategies(names)
+			if err != nil {
+				return err
+			}
+			return listStrategies(names, known).print(a, flags.format)
 		},
 	}
 	flags.registerFormat(cmd.Flags())
@@ -43,19 +54,46 @@ type parameterRow struct {
 	Source     string `parquet:"source"`
 }
 
-func listStrategies() result[parameterRow] {
-	known := strategy.Known()
+// knownStrategies returns the strategies of the given names, all without names.
+func knownStrategies(names []string) ([]strategy.Info, error) {
+	all := strategy.Known()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var every []string
+	for _, s := range all {
+		every = append(every, s.Name)
+	}
+	var some []strategy.Info
+	var f faults
+	for _, name := range names {
+		i := slices.Index(every, name)
+		if i < 0 {
+			f.addf("%s", spec.UnknownName(name, every))
+			continue
+		}
+		some = append(some, all[i])
+	}
+	return some, f.err()
+}
+
+func listStrategies(names []string, known []strategy.Info) result[parameterRow] {
 	var rows []parameterRow
 	for _, s := range known {
 		for _, p := range s.Parameters {
 			rows = append(rows, parameterRow{s.Name, p.Name, p.Default, p.Range, p.Doc, s.Provenance, s.Source})
 		}
 	}
-	return result[parameterRow]{known, rows, func(t *output.Text) { strategiesText(t, known) }}
+	return result[parameterRow]{known, rows, func(t *output.Text) { strategiesText(t, names, known) }}
 }
 
-func strategiesText(t *output.Text, known []strategy.Info) {
-	t.Command("vigorlab strategies")
+// The rollouts a prompt and the steps of compare's defaults, which the list's
+// examples of specs are for.
+const exampleGroup, exampleSteps = 8, 32
+
+func strategiesText(t *output.Text, names []string, known []strategy.Info) {
+	t.Command(strings.Join(append([]string{"vigorlab strategies"}, names...), " "))
+	examples := strategy.Spending(exampleGroup, exampleSteps)
 	for _, s := range known {
 		t.Heading(s.Name)
 		t.Note("  ", "from "+s.Source+" ("+s.Provenance+")")
@@ -63,6 +101,10 @@ func strategiesText(t *output.Text, known []strategy.Info) {
 		t.Note("  ", placed(s.Taxonomy))
 		for _, p := range s.Parameters {
 			t.Parameter(p.Name, p.Default, p.Doc, p.Range)
+		}
+		if slices.ContainsFunc(s.Parameters, func(p strategy.Parameter) bool { return p.Default == "" }) {
+			i := slices.IndexFunc(strategy.Known(), func(k strategy.Info) bool { return k.Name == s.Name })
+			t.Note("  ", "compare --strategy all runs it as "+examples[i]+", by our choice of what no source states")
 		}
 	}
 	t.Blank()
