@@ -54,7 +54,7 @@ var horaKind = kind{
 func parseHORA(s spec.Spec) (Strategy, error) {
 	a := spec.NewArgs(s)
 	h := &HORA{g: needInt(a, "g", 1, schedule.MaxGroup)}
-	h.base = needInt(a, "base", 1, h.g)
+	h.base = needIntUpTo(a, "base", 1, "g", h.g)
 	h.most = a.Int("max", schedule.MaxGroup, h.g, schedule.MaxGroup)
 	if err := a.Err(); err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ var pairKind = kind{
 func parsePair(s spec.Spec) (Strategy, error) {
 	a := spec.NewArgs(s)
 	p := &Pair{n: needInt(a, "n", 2, schedule.MaxGroup)}
-	p.g = needInt(a, "g", 1, p.n)
+	p.g = needIntUpTo(a, "g", 1, "n", p.n)
 	p.least = needFloat(a, "min", "(0, g/n]", func(x float64) bool { return x > 0 && x <= float64(p.g)/float64(p.n) })
 	p.design = a.Choice("design", designPair, designPair, designPointwise, designUniform)
 	p.weights = a.Choice("weights", weightsJoint, weightsJoint, weightsMarginal, weightsNone)

@@ -127,6 +127,17 @@ func needInt(a *spec.Args, key string, low, high int) int {
 	return a.Int(key, low, low, high)
 }
 
+// needIntUpTo is needInt for a whole number in [low, high] of which high is the
+// parameter named: while that one is missing, the range says its name.
+func needIntUpTo(a *spec.Args, key string, low int, bound string, high int) int {
+	_, given := a.Text(key)
+	if _, bounded := a.Text(bound); !given && !bounded {
+		a.Add(fmt.Errorf("%s is missing, want a whole number in [%d, %s]", key, low, bound))
+		return low
+	}
+	return needInt(a, key, low, high)
+}
+
 // needFloat is needInt for a number that ok accepts; it returns NaN for what is
 // at fault.
 func needFloat(a *spec.Args, key, want string, ok func(float64) bool) float64 {
