@@ -322,7 +322,7 @@ func (c *fieldComparison) diagnosticNotes() []string {
 	}
 	if c.atCost {
 		notes = append(notes, "What is reached at the matched cost is read off straight lines between the steps, over the pair of runs together; it is not known of a "+
-			"strategy of which some run ended below that cost.")
+			"strategy of which some run ended below that cost. Success probabilities hang on the strategy under the drift learning alone.")
 	}
 	return notes
 }
