@@ -222,11 +222,36 @@ func (c *fieldComparison) text(t *output.Text) {
 			t.Grid(w.grid(w.names(), c.groups, matchedColumns))
 		}
 	}
+	c.summaryText(t)
 	c.sweepText(t)
 	t.Blank()
 	for _, note := range c.footnotes() {
 		t.Note("", note)
 	}
+}
+
+// summaryText prints the ranks by progress on every population, where there are
+// several.
+func (c *fieldComparison) summaryText(t *output.Text) {
+	if len(c.worlds) < 2 {
+		return
+	}
+	const objective = "progress"
+	t.Heading("Ranks by " + objectiveWords(objective) + ", population by population")
+	g := output.Grid{Head: []string{""}}
+	for i := range c.worlds {
+		g.Head = append(g.Head, letter(i))
+	}
+	for k, name := range c.worlds[0].names() {
+		c.worlds[0].addSection(&g, k, c.groups)
+		cells := []string{name}
+		for _, w := range c.worlds {
+			i := slices.IndexFunc(w.Rankings, func(r sim.Ranking) bool { return r.Objective == objective })
+			cells = append(cells, w.Rankings[i].Ranks[k].String())
+		}
+		g.Add(cells...)
+	}
+	t.Grid(g)
 }
 
 // conditions lists how the worlds move, and how stale their rollouts are.

@@ -2,6 +2,7 @@ package output_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -146,6 +147,22 @@ func TestGridFitsTheWidth(t *testing.T) {
 	}
 	if len(lines) != 5 { // two blocks of head and row, with an empty line between
 		t.Errorf("%d lines, want 5:\n%s", len(lines), text.Bytes())
+	}
+}
+
+// TestGridBreaksLabels: a table that does not fit is first made narrower by its
+// labels, and stays one.
+func TestGridBreaksLabels(t *testing.T) {
+	g := output.Grid{Head: []string{"", strings.Repeat("a", 30), strings.Repeat("b", 28)}}
+	g.Add("cero-v2:rounds=32,c=3,a=1,b=1,rho=1,eta=1,price=0.5 [R]", "1", "2")
+	g.Add("fixed:g=8", "3", "4")
+	g.Add("section:")
+	var text output.Text
+	text.Grid(g)
+	want := fmt.Sprintf("%30s  %s  %s\n%-30s  %30s  %28s\n  rho=1,eta=1,price=0.5 [R]\n%-30s  %30s  %28s\nsection:\n",
+		"", g.Head[1], g.Head[2], "cero-v2:rounds=32,c=3,a=1,b=1,", "1", "2", "fixed:g=8", "3", "4")
+	if got := string(text.Bytes()); got != want {
+		t.Errorf("the table is\n%s\nwant\n%s", got, want)
 	}
 }
 

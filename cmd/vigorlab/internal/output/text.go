@@ -125,10 +125,15 @@ type Grid struct {
 // Add appends a row.
 func (g *Grid) Add(cells ...string) { g.Rows = append(g.Rows, cells) }
 
-// Grid prints a table. Where the columns do not fit into Width it prints
-// several, one under the other, each with the label column.
+// Grid prints a table. Where the columns do not fit into Width it breaks long
+// labels behind commas, and prints several tables, one under the other, each with
+// the label column, where that is not enough.
 func (t *Text) Grid(g Grid) {
 	widths := g.widths()
+	if g.total(widths) > Width {
+		g = g.broken()
+		widths = g.widths()
+	}
 	for from := 1; from < len(widths); {
 		total, to := widths[0], from
 		for to < len(widths) && (to == from || total+2+widths[to] <= Width) {
@@ -152,6 +157,36 @@ func (t *Text) block(g Grid, widths []int, from, to int) {
 		}
 		t.Line(line)
 	}
+}
+
+// labelWidth is the number of columns at which labels are broken that leave no room.
+const labelWidth = 34
+
+// broken returns the table with long labels broken behind commas: their further
+// lines, indented, are rows without figures.
+func (g Grid) broken() Grid {
+	rows := g.Rows
+	g.Rows = nil
+	for _, row := range rows {
+		lines := []string{cell(row, 0)}
+		if columns(lines[0]) > labelWidth {
+			lines = Wrap(lines[0], labelWidth)
+		}
+		g.Add(append(lines[:1:1], row[min(1, len(row)):]...)...)
+		for _, line := range lines[1:] {
+			g.Add("  " + line)
+		}
+	}
+	return g
+}
+
+// total returns the width of the table as one.
+func (g Grid) total(widths []int) int {
+	total := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	return total
 }
 
 // widths returns the width of every column.
