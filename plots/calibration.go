@@ -24,40 +24,42 @@ type Predictor struct {
 // range, a mark a predictor. On the diagonal a prediction is right; above it, it
 // was too low.
 func Calibration(d CalibrationData) (Figure, error) {
-	f := Figure{title: "Calibration of predictors"}
+	return newFigure("Calibration of predictors", d.panels)
+}
+
+func (d CalibrationData) panels(s *Style, n *notes) ([]*panel, error) {
 	if len(d.Predictors) > maxSeries {
-		return Figure{}, fmt.Errorf("plots: calibration: %d series, want [1, %d]", len(d.Predictors), maxSeries)
+		return nil, fmt.Errorf("plots: calibration: %d series, want [1, %d]", len(d.Predictors), maxSeries)
 	}
-	p := &panel{x: axis{log: true}, y: axis{log: true}, tall: 2.6 * vg.Inch}
-	s, series := emptySpan(), make([]dots, len(d.Predictors))
+	p := &panel{s: s, x: axis{log: true}, y: axis{log: true}, tall: 2.6 * vg.Inch}
+	both, series := emptySpan(), make([]dots, len(d.Predictors))
 	for i, q := range d.Predictors {
-		name := f.notes.clean(q.Label)
-		series[i] = dots{mark: mark{color: inkOf(i).mark, shape: shapes[i%len(shapes)]}}
-		for _, run := range f.notes.runs(name, f.notes.ratios(name, q.Cases)) {
+		name := n.clean(q.Label)
+		series[i] = dots{mark: mark{s: s, color: s.inkOf(i).mark, shape: s.shapes[i%len(s.shapes)]}}
+		for _, run := range n.runs(name, n.ratios(name, q.Cases)) {
 			series[i].points = append(series[i].points, run...)
 		}
 		if len(series[i].points) > 0 {
-			p.key = append(p.key, dotSample(name, series[i].mark, vg.Point{}))
+			p.key = append(p.key, series[i].mark.sample(name, vg.Point{}))
 		}
 		for _, c := range series[i].points {
-			s = s.with(c.X, c.Y, c.High)
+			both = both.with(c.X, c.Y, c.High)
 			if c.Low > 0 {
-				s = s.with(c.Low)
+				both = both.with(c.Low)
 			}
 		}
 	}
-	if s.empty() {
-		return Figure{}, fmt.Errorf("plots: calibration: no finite positive case to draw")
+	if both.empty() {
+		return nil, fmt.Errorf("plots: calibration: no finite positive case to draw")
 	}
-	s = s.with(1).paddedLog(0.05)
-	p.setPlot(f.notes.clean(d.Predicted), f.notes.clean(d.Measured), s, s)
-	p.plot.Add(grid{}, equality{})
+	both = both.with(1).paddedLog(0.05)
+	p.setPlot(n.clean(d.Predicted), n.clean(d.Measured), both, both)
+	p.plot.Add(grid{s}, equality{s})
 	for _, marks := range series {
 		p.plot.Add(marks)
 	}
-	p.key = append(p.key, lineSample("measured = predicted", equality{}.style()))
-	f.panels = []*panel{p}
-	return f, nil
+	p.key = append(p.key, s.lineSample("measured = predicted", equality{s}.style()))
+	return []*panel{p}, nil
 }
 
 // ratios leaves out what logarithmic axes cannot show.
@@ -75,9 +77,9 @@ func (n *notes) ratios(name string, cases []Point) []Point {
 }
 
 // equality is the line y = x, as far as it is inside.
-type equality struct{}
+type equality struct{ s *Style }
 
-func (equality) style() draw.LineStyle { return draw.LineStyle{Color: boundGrey, Width: boundWidth} }
+func (e equality) style() draw.LineStyle { return pen(e.s.grey.bound.mark, e.s.bound) }
 
 func (e equality) Plot(c draw.Canvas, p *plot.Plot) {
 	if lo, hi := max(p.X.Min, p.Y.Min), min(p.X.Max, p.Y.Max); lo < hi {

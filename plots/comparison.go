@@ -34,14 +34,17 @@ const partyStep = 4.6
 
 // Comparison draws dots with intervals, a row a strategy.
 func Comparison(d ComparisonData) (Figure, error) {
-	f := Figure{title: "Comparison of strategies"}
+	return newFigure("Comparison of strategies", d.panels)
+}
+
+func (d ComparisonData) panels(s *Style, n *notes) ([]*panel, error) {
 	if len(d.Rows) > maxRows {
-		return Figure{}, fmt.Errorf("plots: comparison: %d rows, want [1, %d]", len(d.Rows), maxRows)
+		return nil, fmt.Errorf("plots: comparison: %d rows, want [1, %d]", len(d.Rows), maxRows)
 	}
-	p := &panel{y: axis{bare: true}, tall: 1.2 * vg.Inch, pitch: partyStep * vg.Length(len(d.Parties)+1)}
-	points, foot, err := p.addRows(d, &f.notes)
+	p := &panel{s: s, y: axis{bare: true}, tall: 1.2 * vg.Inch, pitch: s.pt(partyStep) * vg.Length(len(d.Parties)+1)}
+	points, foot, err := p.addRows(d, n)
 	if err != nil {
-		return Figure{}, err
+		return nil, err
 	}
 	x := emptySpan()
 	for _, ps := range points {
@@ -50,20 +53,19 @@ func Comparison(d ComparisonData) (Figure, error) {
 		}
 	}
 	if x.empty() {
-		return Figure{}, fmt.Errorf("plots: comparison: no finite value to draw")
+		return nil, fmt.Errorf("plots: comparison: no finite value to draw")
 	}
 	x = x.with(d.Reference)
-	p.setPlot(f.notes.clean(d.Figure), "", x.padded(0.04, 0.04), span{foot + 0.4, 0.6})
+	p.setPlot(n.clean(d.Figure), "", x.padded(0.04, 0.04), span{foot + 0.4, 0.6})
 	p.plot.Y.Width = 0
-	p.plot.Add(rules{p.rows})
+	p.plot.Add(rules{s, p.rows})
 	if usable(d.Reference) {
-		p.plot.Add(upright{d.Reference})
+		p.plot.Add(upright{s, d.Reference})
 	}
 	for k, ps := range points {
-		p.addParty(f.notes.clean(d.Parties[k]), ps, k, len(points))
+		p.addParty(n.clean(d.Parties[k]), ps, k, len(points))
 	}
-	f.panels = []*panel{p}
-	return f, nil
+	return []*panel{p}, nil
 }
 
 // addRows gives the panel its rows and returns the points of each party, whose X
@@ -97,34 +99,41 @@ func (p *panel) addRows(d ComparisonData, n *notes) (points [][]Point, foot floa
 
 // addParty draws the points of party k of n and names it in the key.
 func (p *panel) addParty(name string, points []Point, k, n int) {
-	m := mark{color: inkOf(k).mark, shape: shapeOf(k), hollow: k > 0}
+	s := p.s
+	m := mark{s: s, color: s.inkOf(k).mark, shape: s.shapeOf(k), hollow: k > 0}
 	shift := partyStep * (float64(n-1)/2 - float64(k))
-	p.plot.Add(lyingDots{points, m, vg.Length(shift)})
+	p.plot.Add(lyingDots{points, m, s.pt(vg.Length(shift))})
 	var arm vg.Point
 	if slices.ContainsFunc(points, Point.hasInterval) {
-		arm.X = 5
+		arm.X = s.pt(5)
 	}
-	p.key = append(p.key, dotSample(name, m, arm))
+	p.key = append(p.key, m.sample(name, arm))
 }
 
 // rules are faint lines that lead from a label to its dots.
-type rules struct{ rows []row }
+type rules struct {
+	s    *Style
+	rows []row
+}
 
 func (r rules) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, row := range r.rows {
 		if !row.head {
 			y := c.Y(p.Y.Norm(row.y))
-			c.StrokeLine2(draw.LineStyle{Color: gridGrey, Width: hairWidth}, c.Min.X, y, c.Max.X, y)
+			c.StrokeLine2(pen(r.s.grey.grid, r.s.hair), c.Min.X, y, c.Max.X, y)
 		}
 	}
 }
 
 // upright is a vertical reference line.
-type upright struct{ x float64 }
+type upright struct {
+	s *Style
+	x float64
+}
 
 func (u upright) Plot(c draw.Canvas, p *plot.Plot) {
 	x := c.X(p.X.Norm(u.x))
-	c.StrokeLine2(draw.LineStyle{Color: boundGrey, Width: boundWidth}, x, c.Min.Y, x, c.Max.Y)
+	c.StrokeLine2(pen(u.s.grey.bound.mark, u.s.bound), x, c.Min.Y, x, c.Max.Y)
 }
 
 // lyingDots is points whose X is the row and whose interval lies along the axis;

@@ -44,10 +44,14 @@ const maxPanels = 6
 // Curves draws every quantity in a panel of its own: side by side where the
 // figure is wide, else above each other.
 func Curves(d CurvesData) (Figure, error) {
-	f := Figure{title: d.Title}
-	if n := len(d.Panels); n < 1 || n > maxPanels {
-		return Figure{}, fmt.Errorf("plots: curves: %d panels, want [1, %d]", n, maxPanels)
+	return newFigure(d.Title, d.panels)
+}
+
+func (d CurvesData) panels(s *Style, n *notes) ([]*panel, error) {
+	if k := len(d.Panels); k < 1 || k > maxPanels {
+		return nil, fmt.Errorf("plots: curves: %d panels, want [1, %d]", k, maxPanels)
 	}
+	var all []*panel
 	for _, q := range d.Panels {
 		ch := chart{
 			what: "curves", xTitle: d.X, yTitle: q.Y, kindNames: d.Styles[:],
@@ -58,8 +62,8 @@ func Curves(d CurvesData) (Figure, error) {
 		}
 		for _, l := range q.Lines {
 			family := Family{Label: l.Label, ClosedForm: l.First, Truncated: l.Second}
-			if n := len(l.First); d.Stairs && n > 0 {
-				family.ClosedForm = stairs(l.First, l.First[n-1].X)
+			if k := len(l.First); d.Stairs && k > 0 {
+				family.ClosedForm = stairs(l.First, l.First[k-1].X)
 			}
 			if d.Marks {
 				family.Truncated, family.MonteCarlo = nil, l.Second
@@ -69,15 +73,15 @@ func Curves(d CurvesData) (Figure, error) {
 		if usable(q.Reference) && !(q.LogY && q.Reference <= 0) {
 			ch.include = []float64{q.Reference}
 		}
-		p, err := ch.panel(&f.notes)
+		p, err := ch.panel(s, n)
 		if err != nil {
-			return Figure{}, err
+			return nil, err
 		}
 		if len(ch.include) > 0 {
-			p.addLevel(q.Reference, f.notes.clean(q.Name))
+			p.addLevel(q.Reference, n.clean(q.Name))
 		}
 		p.share = 1 / vg.Length(len(d.Panels))
-		f.panels = append(f.panels, p)
+		all = append(all, p)
 	}
-	return f, nil
+	return all, nil
 }

@@ -131,7 +131,7 @@ func (n *notes) clean(label string) string {
 	}, strings.ToValidUTF8(label, "\uFFFD"))
 	s = strings.Join(strings.Fields(s), " ")
 	var buf sfnt.Buffer
-	f := face(sans(nameSize))
+	f := face(sans(10))
 	for _, r := range s {
 		if g, err := f.Face.GlyphIndex(&buf, r); err != nil || g == 0 {
 			n.add("label %q: the font has no sign for %q", s, r)

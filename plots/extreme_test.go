@@ -30,6 +30,8 @@ const long = "vigor:m0=2,rounds=4,alpha=0.5,gamma=2,ties=random,cut=ceil,select=
 // oddPoints are series that a figure has to survive.
 var oddPoints = map[string][]Point{
 	"one":            {At(1, 2)},
+	"all dead":       {{0, 8, 8, 8}},
+	"zero width":     {{1, 2, 2, 2}, {2, 3, 3, 3}, {3, 1, 1, 1}},
 	"identical":      {At(3, 2), At(3, 2), At(3, 2)},
 	"level":          {At(1, 2), At(2, 2), At(3, 2)},
 	"upright":        {At(2, 1), At(2, 2), At(2, 3)},
@@ -72,8 +74,10 @@ func odd(label string, ps []Point) map[string]func() (Figure, error) {
 		}
 	}
 	var rows []ComparisonRow
+	ranks := RanksData{Objective: label, Populations: []string{label, "b"}}
 	for i, v := range values {
 		rows = append(rows, ComparisonRow{label, fmt.Sprint(label, " ", i), []Value{v, v}})
+		ranks.Strategies = append(ranks.Strategies, RankRow{label, fmt.Sprint(label, " ", i), []RankRange{{i + 1, len(values)}, {}}})
 	}
 	return map[string]func() (Figure, error){
 		"speedup": func() (Figure, error) {
@@ -92,6 +96,8 @@ func odd(label string, ps []Point) map[string]func() (Figure, error) {
 		"comparison": func() (Figure, error) {
 			return Comparison(ComparisonData{label, []string{label, "b"}, rows, 1})
 		},
+		"ranks":              func() (Figure, error) { return Ranks(ranks) },
+		"cost and quality":   func() (Figure, error) { return CostQuality(CostQualityData{label, families}) },
 		"curves":             func() (Figure, error) { return Curves(oddCurves(label, ps, false)) },
 		"logarithmic curves": func() (Figure, error) { return Curves(oddCurves(label, ps, true)) },
 		"plan": func() (Figure, error) {
@@ -112,7 +118,7 @@ func oddCurves(label string, ps []Point, log bool) CurvesData {
 }
 
 // TestExtremes draws every odd series in every kind of figure, with short and
-// very long labels, at both widths: an error or a sound figure.
+// very long labels, in every look and width: an error or a sound figure.
 func TestExtremes(t *testing.T) {
 	for what, ps := range oddPoints {
 		labels := []string{"a"}
@@ -128,8 +134,14 @@ func TestExtremes(t *testing.T) {
 					}
 					continue
 				}
-				for _, w := range []Width{OneColumn, TwoColumn} {
-					t.Run(fmt.Sprintf("%s/%s/%.8q/%v", kind, what, label, w), func(t *testing.T) { look(f, w).check(t) })
+				for _, s := range looks() {
+					widths := []Width{s.column, s.page}
+					if s.roman {
+						widths = widths[:1] // a page has more room
+					}
+					for _, w := range widths {
+						t.Run(fmt.Sprintf("%s/%s/%.8q/%s", kind, what, label, where(s, w)), func(t *testing.T) { lookIn(f, w, s).check(t) })
+					}
 				}
 			}
 		}
@@ -145,7 +157,7 @@ func TestExtremesRender(t *testing.T) {
 				continue
 			}
 			for _, format := range Formats() {
-				if _, err := Render(f, format, OneColumn); err != nil {
+				if _, err := Render(f, format, OneColumn, paper); err != nil {
 					t.Errorf("%s of %s as %s: %v", kind, what, format, err)
 				}
 			}
@@ -153,7 +165,7 @@ func TestExtremesRender(t *testing.T) {
 	}
 }
 
-// TestTwentySeries draws as many as a figure may ever meet, and names each.
+// TestTwentySeries draws as many as a figure may well meet, and names each.
 func TestTwentySeries(t *testing.T) {
 	var families []Family
 	var laws []SizeLaw
@@ -177,7 +189,12 @@ func TestTwentySeries(t *testing.T) {
 	party := ComparisonRow{"", "all", make([]Value, 20)}
 	var lines []Line
 	var predictors []Predictor
-	for _, f := range families {
+	ranks := RanksData{Objective: "x", Populations: parties}
+	plan := PlanData{Law: line(5, 0.1, 0.1), Front: line(3, 1, 0)}
+	for i, f := range families {
+		ranks.Strategies = append(ranks.Strategies, RankRow{"", f.Label, make([]RankRange, 20)})
+		ranks.Strategies[i].Ranks[i] = RankRange{1, 20}
+		plan.Schedules = append(plan.Schedules, NamedPoint{f.Label, At(float64(i), float64(i%3))})
 		lines = append(lines, Line{f.Label, f.MeanField, f.MonteCarlo})
 		predictors = append(predictors, Predictor{f.Label, f.MonteCarlo})
 	}
@@ -187,18 +204,23 @@ func TestTwentySeries(t *testing.T) {
 		"allocation":  must(Allocation(AllocationData{Strategies: families})),
 		"screening":   must(Screening(ScreeningData{families})),
 		"group sizes": must(GroupSizes(GroupSizesData{laws})),
+		"ranks":       must(Ranks(ranks)),
+		"plan":        must(Plan(plan)),
+		"quality":     must(CostQuality(CostQualityData{"x", families})),
 		"comparison":  must(Comparison(ComparisonData{"x", []string{"replay"}, rows, nan})),
 		"parties":     must(Comparison(ComparisonData{"x", parties, []ComparisonRow{party}, nan})),
 		"curves":      must(Curves(CurvesData{X: "x", Styles: [2]string{"a", "b"}, Panels: []CurvesPanel{{Lines: lines, Reference: nan}}})),
 		"calibration": must(Calibration(CalibrationData{"x", "y", predictors})),
 	}
 	for name, f := range figures {
-		for _, w := range []Width{OneColumn, TwoColumn} {
-			p := look(f, w)
-			t.Run(fmt.Sprintf("%s/%v", name, w), func(t *testing.T) { p.check(t) })
-			for i := range 20 {
-				if s := fmt.Sprintf("strategy %d", i+1); !strings.Contains(p.text(), s) {
-					t.Errorf("%s at %v in: %q has no label", name, w, s)
+		for _, s := range looks() {
+			for _, w := range []Width{s.column, s.page} {
+				p := lookIn(f, w, s)
+				t.Run(name+"/"+where(s, w), func(t *testing.T) { p.check(t) })
+				for i := range 20 {
+					if label := fmt.Sprintf("strategy %d", i+1); !strings.Contains(p.text(), label) {
+						t.Errorf("%s, %s: %q has no label", name, where(s, w), label)
+					}
 				}
 			}
 		}
@@ -254,7 +276,7 @@ func TestConstructorErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
-		if len(f.panels) > 0 {
+		if f.build != nil {
 			t.Errorf("%q: a figure comes with the error", c.want)
 		}
 	}
@@ -306,7 +328,7 @@ func TestGaps(t *testing.T) {
 	ps := []Point{At(1, 1), At(2, 2), At(3, nan), At(4, 4), At(5, 5)}
 	p := look(must(Speedup(SpeedupData{Shapes: []Family{{ClosedForm: ps}}})), OneColumn)
 	x, y := p.scales(t, false, false)
-	c := inkOf(0).mark
+	c := paper.inkOf(0).mark
 	if !p.hasCurve(ps[:2], x, y, c, nil) || !p.hasCurve(ps[3:], x, y, c, nil) {
 		t.Error("the parts beside the gap are not drawn")
 	}
@@ -444,7 +466,7 @@ func TestGrouped(t *testing.T) {
 }
 
 func TestWrap(t *testing.T) {
-	r := labelRuler(sans(nameSize))
+	r := paper.labelRuler(sans(paper.label))
 	for _, c := range []struct {
 		s     string
 		width length

@@ -1,8 +1,12 @@
 package plots
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -12,46 +16,112 @@ import (
 // A Width is the width of a figure on the page, in inches.
 type Width float64
 
-// The widths of a column and of a page with two of them.
+// The widths of a column of a paper and of a page with two of them.
 const (
 	OneColumn Width = 3.35
 	TwoColumn Width = 7.0
 )
 
+// maxWidth is the largest width that Render takes, in inches.
+const maxWidth Width = 20
+
+// ParseWidth returns the width that a user typed for a style: "column", "page",
+// or a number of inches, for Paper in [2, 20], for Talk in [3.6, 20].
+func ParseWidth(text string, s Style) (Width, error) {
+	switch text {
+	case "column":
+		return s.column, nil
+	case "page":
+		return s.page, nil
+	}
+	inches, err := strconv.ParseFloat(text, 64)
+	w := Width(inches)
+	if err != nil || !(w >= s.least && w <= maxWidth) {
+		return 0, fmt.Errorf("plots: width = %q, want column, page or inches in [%v, %v]", text, s.least, maxWidth)
+	}
+	return w, nil
+}
+
 // points returns the width in typographic points.
 func (w Width) points() vg.Length { return vg.Length(w) * vg.Inch }
 
 // A Figure is a drawing made of one or more plots, with direct labels and keys.
+// It keeps the numbers that it was made of, which must not change any more.
 type Figure struct {
-	title  string
-	panels []*panel
-	notes  notes
+	title string
+	notes notes
+	build builder
+}
+
+// A builder makes the panels of a figure in a style.
+type builder func(s *Style, n *notes) ([]*panel, error)
+
+// newFigure returns a figure; whatever is wrong with its numbers comes out here.
+func newFigure(title string, build builder) (Figure, error) {
+	f := Figure{title: title, build: build}
+	paper := Paper()
+	if _, err := build(&paper, &f.notes); err != nil {
+		return Figure{}, err
+	}
+	return f, nil
 }
 
 // Notes tells what the figure does not show: points dropped because they are
 // not finite, intervals left out, letters without a sign in the font.
 func (f Figure) Notes() []string { return slices.Clone(f.notes) }
 
-// Plots returns the plots of the figure, without direct labels and keys.
+// Plots returns the plots of the figure in the style of Paper, without direct
+// labels and keys.
 func (f Figure) Plots() []*plot.Plot {
 	var ps []*plot.Plot
-	for _, p := range f.panels {
-		ps = append(ps, p.plot)
+	paper := Paper()
+	if sh, err := f.in(&paper); err == nil {
+		for _, p := range sh.panels {
+			ps = append(ps, p.plot)
+		}
 	}
 	return ps
 }
 
-// Aspect returns height over width at the width.
-func (f Figure) Aspect(w Width) float64 {
-	_, h := f.size(w)
+// Aspect returns height over width at the width; 0 for the zero Figure.
+func (f Figure) Aspect(w Width, s Style) float64 {
+	sh, err := f.in(&s)
+	if err != nil {
+		return 0
+	}
+	_, h := sh.size(w)
 	return float64(h / w.points())
 }
 
+// A sheet is a figure in a style.
+type sheet struct {
+	s      *Style
+	panels []*panel
+}
+
+// in returns the figure in a style.
+func (f Figure) in(s *Style) (sheet, error) {
+	if f.build == nil {
+		return sheet{}, errors.New("plots: the figure is empty")
+	}
+	if s.name == "" {
+		return sheet{}, fmt.Errorf("plots: the style is empty, want one of %s", strings.Join(Styles(), ", "))
+	}
+	var seen notes // by newFigure
+	panels, err := f.build(s, &seen)
+	return sheet{s, panels}, err
+}
+
 // stacked reports whether panels stand above each other.
-func (f Figure) stacked(w vg.Length) bool { return len(f.panels) == 1 || w < 4.5*vg.Inch }
+func (f sheet) stacked(w vg.Length) bool {
+	return len(f.panels) == 1 || w < 4.5*vg.Inch*f.scale()
+}
+
+// scale is how large a column is to that of a paper.
+func (f sheet) scale() vg.Length { return vg.Length(f.s.column / OneColumn) }
 
 // size returns the size of the figure on the page.
-func (f Figure) size(w Width) (width, height vg.Length) {
+func (f sheet) size(w Width) (width, height vg.Length) {
 	width = w.points()
 	heights := f.heights(width)
 	if f.stacked(width) {
@@ -65,21 +135,21 @@ func (f Figure) size(w Width) (width, height vg.Length) {
 
 // heights returns the height of each panel. Wider figures are taller, but less
 // so; labels get the height that they need.
-func (f Figure) heights(width vg.Length) []vg.Length {
-	wider := vg.Length(math.Pow(float64(width/OneColumn.points()), 0.3))
+func (f sheet) heights(width vg.Length) []vg.Length {
+	wider := vg.Length(math.Pow(float64(width/f.s.column.points()), 0.3))
 	heights := make([]vg.Length, len(f.panels))
 	for i, p := range f.panels {
 		room := width
 		if !f.stacked(width) {
 			room = f.cell(i, width, 0).Size().X
 		}
-		heights[i] = max(p.tall*wider, p.fit(room).minHeight())
+		heights[i] = max(p.tall*f.scale()*wider, p.fit(room).minHeight())
 	}
 	return heights
 }
 
 // cell returns the place of panel i in a figure of the given size.
-func (f Figure) cell(i int, width, height vg.Length) vg.Rectangle {
+func (f sheet) cell(i int, width, height vg.Length) vg.Rectangle {
 	if f.stacked(width) {
 		lo, hi := part(f.heights(width), i)
 		return vg.Rectangle{Min: vg.Point{Y: height * (1 - hi)}, Max: vg.Point{X: width, Y: height * (1 - lo)}}
@@ -91,7 +161,7 @@ func (f Figure) cell(i int, width, height vg.Length) vg.Rectangle {
 	lo, hi := part(shares, i)
 	gap := vg.Length(0)
 	if i > 0 {
-		gap = 2 * panelGap
+		gap = 2 * f.s.pt(panelGap)
 	}
 	return vg.Rectangle{Min: vg.Point{X: width*lo + gap}, Max: vg.Point{X: width * hi, Y: height}}
 }
@@ -108,17 +178,17 @@ func part(sizes []vg.Length, i int) (lo, hi vg.Length) {
 	return lo / total, (lo + sizes[i]) / total
 }
 
-// Draw draws the figure over the whole of c, which should be at least 2 by 1.5
+// draw draws the figure over the whole of c, which should be at least 2 by 1.5
 // inches large.
-func (f Figure) Draw(c draw.Canvas) {
+func (f sheet) draw(c draw.Canvas) {
 	c.SetColor(white)
 	c.Fill(c.Rectangle.Path())
-	size := c.Size()
+	size, rim := c.Size(), f.s.pt(margin)
 	for i, p := range f.panels {
 		r := f.cell(i, size.X, size.Y)
 		p.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: c.Min.Add(r.Min).Add(vg.Point{X: margin, Y: margin}),
-			Max: c.Min.Add(r.Max).Sub(vg.Point{X: margin, Y: margin}),
+			Min: c.Min.Add(r.Min).Add(vg.Point{X: rim, Y: rim}),
+			Max: c.Min.Add(r.Max).Sub(vg.Point{X: rim, Y: rim}),
 		}})
 	}
 }

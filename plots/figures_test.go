@@ -61,10 +61,10 @@ func TestNumbersReachSpeedup(t *testing.T) {
 		p := look(must(Speedup(d)), w)
 		x, y := p.scales(t, false, false)
 		for i, f := range d.Shapes {
-			c := inkOf(i).mark
+			c := paper.inkOf(i).mark
 			for k := closedForm; k <= meanField; k++ {
-				if !p.hasCurve(f.of(k), x, y, c, kinds[k].dashes) {
-					t.Errorf("width %v: %s, %s: the curve does not run through its points", w, f.Label, kinds[k].name)
+				if !p.hasCurve(f.of(k), x, y, c, paper.dashes[k]) {
+					t.Errorf("width %v: %s, %s: the curve does not run through its points", w, f.Label, kinds[k])
 				}
 			}
 			for _, q := range f.MonteCarlo {
@@ -73,7 +73,7 @@ func TestNumbersReachSpeedup(t *testing.T) {
 				}
 			}
 		}
-		if !p.hasCurve(d.Cap, x, y, boundGrey, nil) {
+		if !p.hasCurve(d.Cap, x, y, paper.grey.bound.mark, nil) {
 			t.Errorf("width %v: the cap does not run through its points", w)
 		}
 	}
@@ -85,16 +85,16 @@ func TestNumbersReachEtaShape(t *testing.T) {
 	x, y := p.scales(t, false, false)
 	f := d.Schedules[0]
 	for k := closedForm; k <= meanField; k++ {
-		if !p.hasCurve(f.of(k), x, y, inkOf(int(k)).mark, kinds[k].dashes) {
-			t.Errorf("%s: the curve does not run through its points", kinds[k].name)
+		if !p.hasCurve(f.of(k), x, y, paper.inkOf(int(k)).mark, paper.dashes[k]) {
+			t.Errorf("%s: the curve does not run through its points", kinds[k])
 		}
 	}
 	for _, q := range f.MonteCarlo {
-		if !p.hasDot(q, x, y, inkOf(int(monteCarlo)).mark, 0) {
+		if !p.hasDot(q, x, y, paper.inkOf(int(monteCarlo)).mark, 0) {
 			t.Errorf("no dot with its interval at %+v", q)
 		}
 	}
-	if !p.hasCurve(d.Cap, x, y, boundGrey, nil) {
+	if !p.hasCurve(d.Cap, x, y, paper.grey.bound.mark, nil) {
 		t.Error("the cap does not run through its points")
 	}
 }
@@ -104,11 +104,11 @@ func TestNumbersReachAllocation(t *testing.T) {
 	p := look(must(Allocation(d)), TwoColumn)
 	x, y := p.scales(t, false, false)
 	for i, f := range d.Strategies {
-		if !p.hasCurve(f.MeanField, x, y, inkOf(i).mark, nil) {
+		if !p.hasCurve(f.MeanField, x, y, paper.inkOf(i).mark, nil) {
 			t.Errorf("%s: the curve does not run through its points", f.Label)
 		}
 		for _, q := range f.MonteCarlo {
-			if !p.hasDot(q, x, y, inkOf(i).mark, 0) {
+			if !p.hasDot(q, x, y, paper.inkOf(i).mark, 0) {
 				t.Errorf("%s: no dot with its interval at %+v", f.Label, q)
 			}
 		}
@@ -120,17 +120,17 @@ func TestNumbersReachScreening(t *testing.T) {
 	p := look(must(Screening(d)), OneColumn)
 	x, y := p.scales(t, false, true)
 	for i, f := range d.Errors {
-		if !p.hasCurve(f.MeanField, x, y, inkOf(i).mark, nil) {
+		if !p.hasCurve(f.MeanField, x, y, paper.inkOf(i).mark, nil) {
 			t.Errorf("%s: the curve does not run through its points", f.Label)
 		}
 		for _, q := range f.MonteCarlo {
 			if q.Low <= 0 { // open below
-				if !near(p.circles(inkOf(i).mark), x.page(q.X)+float64(aside(i, 3)), y.page(q.Y)) {
+				if !near(p.circles(paper.inkOf(i).mark), x.page(q.X)+float64(aside(i, 3)), y.page(q.Y)) {
 					t.Errorf("%s: no dot at %+v", f.Label, q)
 				}
 				continue
 			}
-			if !p.hasDot(q, x, y, inkOf(i).mark, aside(i, len(d.Errors))) {
+			if !p.hasDot(q, x, y, paper.inkOf(i).mark, aside(i, len(d.Errors))) {
 				t.Errorf("%s: no dot with its interval at %+v", f.Label, q)
 			}
 		}
@@ -156,7 +156,7 @@ func TestNumbersReachGroupSizes(t *testing.T) {
 		for _, s := range law.Shares {
 			found := false
 			for _, f := range p.fills {
-				if f.color == inkOf(i).mark && len(f.points) >= 4 {
+				if f.color == paper.inkOf(i).mark && len(f.points) >= 4 {
 					mid := float64(f.points[0].X+f.points[2].X) / 2
 					top := math.Max(float64(f.points[0].Y), float64(f.points[2].Y))
 					low := math.Min(float64(f.points[0].Y), float64(f.points[2].Y))
@@ -221,10 +221,9 @@ func TestNumbersReachGradient(t *testing.T) {
 		{"logarithmic", true, []Point{At(0.01, 0.005), At(0.5, 0.3), At(30, 30), At(7, 0.02), At(0.5, 0.6)}},
 	} {
 		f := must(GradientNorm(GradientNormData{Cases: c.cases}))
-		f.panels = f.panels[:1]
-		p := look(f, OneColumn)
+		p := look(panelOf(f, 0), OneColumn)
 		x, y := p.scales(t, c.log, c.log)
-		specks := p.circles(inkOf(0).mark)
+		specks := p.circles(paper.inkOf(0).mark)
 		sound := c.cases[:len(c.cases)-1]
 		for _, q := range sound {
 			if !near(specks, x.page(q.X), y.page(q.Y)) {
@@ -236,7 +235,7 @@ func TestNumbersReachGradient(t *testing.T) {
 		}
 		above, diamonds := c.cases[len(sound)], 0
 		for _, s := range p.fills {
-			if s.color == inkOf(3).mark && len(s.points) == 4 {
+			if s.color == paper.inkOf(3).mark && len(s.points) == 4 {
 				diamonds++
 				at := vg.Point{X: s.points[0].X, Y: s.points[1].Y}
 				if diamonds == 1 && !near([]vg.Point{at}, x.page(above.X), y.page(above.Y)) {
@@ -251,7 +250,7 @@ func TestNumbersReachGradient(t *testing.T) {
 			t.Errorf("%s: %d sound cases; the key says %s", c.name, len(sound), text)
 		}
 		for _, l := range p.lines {
-			if l.color != boundGrey || len(l.points) != 2 || l.points[0].Y == l.points[1].Y {
+			if l.color != paper.grey.bound.mark || len(l.points) != 2 || l.points[0].Y == l.points[1].Y {
 				continue // the key, and axes
 			}
 			// The diagonal passes through (1, 1).
@@ -273,8 +272,7 @@ func TestCells(t *testing.T) {
 	}
 	d.Cases = append(d.Cases, At(0.2, 0.9))
 	f := must(GradientNorm(d))
-	f.panels = f.panels[:1]
-	p := look(f, OneColumn)
+	p := look(panelOf(f, 0), OneColumn)
 	p.check(t)
 	x, y := p.scales(t, false, false)
 	covered := func(q Point, shade color.Color) bool {
@@ -291,12 +289,12 @@ func TestCells(t *testing.T) {
 		}
 		return false
 	}
-	if !covered(At(1, 0.5), shades[len(shades)-1]) {
+	if !covered(At(1, 0.5), paper.shades[len(paper.shades)-1]) {
 		t.Error("a thousand cases at one place are not in the darkest cell")
 	}
 	for _, q := range d.Cases[:2000] {
 		found := false
-		for _, s := range shades {
+		for _, s := range paper.shades {
 			found = found || covered(q, s)
 		}
 		if !found {
@@ -352,7 +350,7 @@ func TestNumbersReachComparison(t *testing.T) {
 	page := func(v float64) float64 { return mid(a) + (v-1)*(mid(b)-mid(a)) }
 	rowOf := map[string][]float64{}
 	for _, w := range p.words {
-		rowOf[w.text] = append(rowOf[w.text], w.y0+0.21*float64(nameSize)+0.35*float64(nameSize))
+		rowOf[w.text] = append(rowOf[w.text], w.y0+0.21*float64(paper.label)+0.35*float64(paper.label))
 	}
 	seen := map[string]int{}
 	for _, r := range d.Rows {
@@ -363,7 +361,7 @@ func TestNumbersReachComparison(t *testing.T) {
 				continue
 			}
 			at := y + partyStep*(0.5-float64(k))
-			if !near(p.circles(inkOf(k).mark), page(v.Value), at) {
+			if !near(p.circles(paper.inkOf(k).mark), page(v.Value), at) {
 				t.Errorf("%s, %s, %s: no dot at %v", r.Group, r.Label, d.Parties[k], v.Value)
 			}
 			if math.IsNaN(v.Low) {
@@ -371,7 +369,7 @@ func TestNumbersReachComparison(t *testing.T) {
 			}
 			found := false
 			for _, l := range p.lines {
-				found = found || l.color == inkOf(k).mark && near(l.points, page(v.Low), at) && near(l.points, page(v.High), at)
+				found = found || l.color == paper.inkOf(k).mark && near(l.points, page(v.Low), at) && near(l.points, page(v.High), at)
 			}
 			if !found {
 				t.Errorf("%s, %s, %s: no interval [%v, %v]", r.Group, r.Label, d.Parties[k], v.Low, v.High)
@@ -382,8 +380,10 @@ func TestNumbersReachComparison(t *testing.T) {
 
 // panelOf returns a figure of one of the panels.
 func panelOf(f Figure, i int) Figure {
-	f.panels = f.panels[i : i+1]
-	return f
+	return Figure{build: func(s *Style, n *notes) ([]*panel, error) {
+		all, err := f.build(s, n)
+		return all[i : i+1], err
+	}}
 }
 
 // hasBand reports whether an area of the colour has both ends of the intervals
@@ -408,19 +408,19 @@ func TestNumbersReachCurves(t *testing.T) {
 		p := look(panelOf(f, i), TwoColumn)
 		x, y := p.scales(t, false, false)
 		for k, l := range q.Lines {
-			c := inkOf(k).mark
+			c := paper.inkOf(k).mark
 			if !p.hasCurve(l.First, x, y, c, nil) {
 				t.Errorf("panel %d, %s: the curve does not run through its points", i, l.Label)
 			}
 			if !p.hasBand(l.First, x, y, veil(c)) {
 				t.Errorf("panel %d, %s: the band does not have its intervals", i, l.Label)
 			}
-			if len(l.Second) > 0 && !p.hasCurve(l.Second, x, y, c, kinds[truncated].dashes) {
+			if len(l.Second) > 0 && !p.hasCurve(l.Second, x, y, c, paper.dashes[truncated]) {
 				t.Errorf("panel %d, %s: the dashed curve does not run through its points", i, l.Label)
 			}
 		}
 		level := []Point{At(0, q.Reference), At(400, q.Reference)}
-		if usable(q.Reference) != p.hasCurve(level, x, y, boundGrey, nil) {
+		if usable(q.Reference) != p.hasCurve(level, x, y, paper.grey.bound.mark, nil) {
 			t.Errorf("panel %d: reference %v: drawn %v", i, q.Reference, !usable(q.Reference))
 		}
 	}
@@ -433,7 +433,7 @@ func TestNumbersReachPlan(t *testing.T) {
 	f := must(Plan(d))
 	p := look(panelOf(f, 0), TwoColumn)
 	x, y := p.scales(t, false, false)
-	law, recorded := inkOf(int(closedForm)).mark, inkOf(int(monteCarlo)).mark
+	law, recorded := paper.inkOf(int(closedForm)).mark, paper.inkOf(int(monteCarlo)).mark
 	if !p.hasCurve(d.Law, x, y, law, nil) || !p.hasBand(d.Law, x, y, veil(law)) {
 		t.Error("the law does not run through its points, or has another band")
 	}
@@ -445,11 +445,11 @@ func TestNumbersReachPlan(t *testing.T) {
 	p = look(panelOf(f, 1), TwoColumn)
 	x, y = p.scales(t, false, false)
 	stairs := []Point{At(260, 1), At(340, 1), At(340, 1.84), At(480, 1.84), At(480, 2.05), At(491, 2.05)}
-	if !p.hasCurve(stairs, x, y, inkOf(0).mark, nil) {
+	if !p.hasCurve(stairs, x, y, paper.inkOf(0).mark, nil) {
 		t.Error("the front is no staircase through its points")
 	}
 	for i, s := range d.Schedules {
-		if c := inkOf(i + 1).mark; !near(p.circles(c), x.page(s.X), y.page(s.Y)) || s.Low > 0 && !p.hasDot(s.Point, x, y, c, 0) {
+		if c := paper.inkOf(i + 1).mark; !near(p.circles(c), x.page(s.X), y.page(s.Y)) || s.Low > 0 && !p.hasDot(s.Point, x, y, c, 0) {
 			t.Errorf("no dot with its interval for %+v", s)
 		}
 	}
@@ -463,10 +463,10 @@ func TestStairsAndMarks(t *testing.T) {
 	d := CurvesData{X: "cost", Styles: [2]string{"field", "batches"}, Stairs: true, Marks: true, Panels: []CurvesPanel{{Y: "gain", Lines: []Line{line}, Reference: 1, Name: "no change"}}}
 	p := look(panelOf(must(Curves(d)), 0), OneColumn)
 	x, y := p.scales(t, false, false)
-	if !p.hasCurve([]Point{At(1, 1), At(2, 1), At(2, 1.5), At(4, 1.5), At(4, 2)}, x, y, inkOf(int(closedForm)).mark, nil) {
+	if !p.hasCurve([]Point{At(1, 1), At(2, 1), At(2, 1.5), At(4, 1.5), At(4, 2)}, x, y, paper.inkOf(int(closedForm)).mark, nil) {
 		t.Error("the first curve is no staircase through its points")
 	}
-	if !p.hasDot(marks[0], x, y, inkOf(int(monteCarlo)).mark, 0) {
+	if !p.hasDot(marks[0], x, y, paper.inkOf(int(monteCarlo)).mark, 0) {
 		t.Error("the second curve has no dot with its interval")
 	}
 }
@@ -486,7 +486,7 @@ func TestInks(t *testing.T) {
 		d.Panels[0].Lines = []Line{l}
 		p := look(must(Curves(d)), TwoColumn)
 		x, y := p.scales(t, false, false)
-		if !p.hasCurve(l.First, x, y, inkOf(k).mark, nil) {
+		if !p.hasCurve(l.First, x, y, paper.inkOf(k).mark, nil) {
 			t.Errorf("%s alone has not the colour %d", l.Label, k)
 		}
 	}
@@ -503,7 +503,7 @@ func (p *probe) hasPolygon(q Point, x, y scale, c color.Color) bool {
 			x0, x1 = min(x0, float64(v.X)), max(x1, float64(v.X))
 			y0, y1 = min(y0, float64(v.Y)), max(y1, float64(v.Y))
 		}
-		const most = 2.7 * float64(dotRadius)
+		most := 2.7 * float64(paper.dot)
 		if x1-x0 < most && y1-y0 < most && math.Abs((x0+x1)/2-x.page(q.X)) < within && math.Abs((y0+y1)/2-y.page(q.Y)) < 2*within {
 			return true
 		}
@@ -519,8 +519,8 @@ func TestBeads(t *testing.T) {
 	x, y := p.scales(t, false, false)
 	for k, l := range d.Panels[0].Lines {
 		last := l.First[len(l.First)-1]
-		found := p.hasPolygon(last, x, y, inkOf(k).mark)
-		if found != (k >= len(inks)) {
+		found := p.hasPolygon(last, x, y, paper.inkOf(k).mark)
+		if found != (k >= len(paper.inks)) {
 			t.Errorf("%s: a mark at its end: %v", l.Label, found)
 		}
 	}
@@ -531,11 +531,11 @@ func TestNumbersReachSlopes(t *testing.T) {
 	p := look(must(Curves(d)), OneColumn)
 	x, y := p.scales(t, true, false)
 	for k, l := range d.Panels[0].Lines {
-		if !p.hasCurve(l.First, x, y, inkOf(k).mark, nil) {
+		if !p.hasCurve(l.First, x, y, paper.inkOf(k).mark, nil) {
 			t.Errorf("%s: the curve does not run through its points", l.Label)
 		}
 	}
-	if !p.hasCurve([]Point{At(1e-5, 1), At(0.1, 1)}, x, y, boundGrey, nil) {
+	if !p.hasCurve([]Point{At(1e-5, 1), At(0.1, 1)}, x, y, paper.grey.bound.mark, nil) {
 		t.Error("the reference is not drawn at 1")
 	}
 }
@@ -546,17 +546,17 @@ func TestNumbersReachCalibration(t *testing.T) {
 	x, y := p.scales(t, true, true)
 	for k, q := range d.Predictors {
 		for _, c := range q.Cases {
-			if k == 0 && !p.hasDot(c, x, y, inkOf(k).mark, 0) { // the discs
+			if k == 0 && !p.hasDot(c, x, y, paper.inkOf(k).mark, 0) { // the discs
 				t.Errorf("%s: no dot with its interval at %+v", q.Label, c)
 			}
 			found := false
 			for _, l := range p.lines {
-				found = found || l.color == inkOf(k).mark && near(l.points, x.page(c.X), y.page(c.Low)) && near(l.points, x.page(c.X), y.page(c.High))
+				found = found || l.color == paper.inkOf(k).mark && near(l.points, x.page(c.X), y.page(c.Low)) && near(l.points, x.page(c.X), y.page(c.High))
 			}
 			if !found {
 				t.Errorf("%s: no interval at %+v", q.Label, c)
 			}
-			if k > 0 && !p.hasPolygon(c, x, y, inkOf(k).mark) {
+			if k > 0 && !p.hasPolygon(c, x, y, paper.inkOf(k).mark) {
 				t.Errorf("%s: no mark at %+v", q.Label, c)
 			}
 		}
@@ -567,7 +567,7 @@ func TestNumbersReachCalibration(t *testing.T) {
 	}
 	on := false
 	for _, l := range p.lines {
-		if l.color != boundGrey || len(l.points) != 2 || l.points[0].Y == l.points[1].Y {
+		if l.color != paper.grey.bound.mark || len(l.points) != 2 || l.points[0].Y == l.points[1].Y {
 			continue // the key
 		}
 		on = true
@@ -593,8 +593,10 @@ func (p *probe) text() string {
 
 func TestReadable(t *testing.T) {
 	for name, f := range samples() {
-		for _, w := range []Width{2, OneColumn, 5, TwoColumn, 20} {
-			t.Run(fmt.Sprintf("%s/%v", name, w), func(t *testing.T) { look(f, w).check(t) })
+		for _, s := range looks() {
+			for _, w := range []Width{s.least, s.column, s.Width(5), s.page, maxWidth} {
+				t.Run(name+"/"+where(s, w), func(t *testing.T) { lookIn(f, w, s).check(t) })
+			}
 		}
 	}
 }
@@ -647,7 +649,7 @@ func TestCapOutOfRange(t *testing.T) {
 		t.Errorf("the data reach 2.8, but the axis beyond 3.2, %.0f of %.0f pt up", got, float64(p.h))
 	}
 	for _, l := range p.lines {
-		if l.color == boundGrey {
+		if l.color == paper.grey.bound.mark {
 			for _, q := range l.points {
 				if float64(q.Y) > top+12 {
 					t.Errorf("the cap is drawn at %v, above the data", q)
@@ -673,7 +675,7 @@ func TestCapAboveAll(t *testing.T) {
 	p := look(must(EtaShape(EtaShapeData{Schedules: []Family{f}, Cap: top})), OneColumn)
 	p.check(t)
 	x, y := p.scales(t, false, false)
-	if !p.hasCurve(top, x, y, boundGrey, nil) || !strings.Contains(p.text(), "cap, any law") {
+	if !p.hasCurve(top, x, y, paper.grey.bound.mark, nil) || !strings.Contains(p.text(), "cap, any law") {
 		t.Error("the cap is not drawn or has no label")
 	}
 }
@@ -693,7 +695,7 @@ func TestManySizes(t *testing.T) {
 	_, y := p.scales(t, false, false)
 	var got []float64
 	for _, s := range p.fills {
-		if s.color == inkOf(0).mark {
+		if s.color == paper.inkOf(0).mark {
 			high := math.Max(float64(s.points[0].Y), float64(s.points[2].Y))
 			got = append(got, (high-y.at)/y.factor)
 		}

@@ -31,8 +31,11 @@ const (
 // counted in cells; cases above the bound are drawn one by one whatever their
 // number.
 func GradientNorm(d GradientNormData) (Figure, error) {
-	f := Figure{title: "Gradient norm and its bound"}
-	bound, unit := f.notes.clean(d.Bound), f.notes.clean(d.Unit)
+	return newFigure("Gradient norm and its bound", d.panels)
+}
+
+func (d GradientNormData) panels(s *Style, n *notes) ([]*panel, error) {
+	bound, unit := n.clean(d.Bound), n.clean(d.Unit)
 	if bound == "" {
 		bound = "M·σ"
 	}
@@ -40,31 +43,30 @@ func GradientNorm(d GradientNormData) (Figure, error) {
 		unit = ", in units of " + unit
 	}
 	var cases []Point
-	for _, run := range f.notes.runs("cases", d.Cases) {
+	for _, run := range n.runs("cases", d.Cases) {
 		cases = append(cases, run...)
 	}
 	if len(cases) == 0 {
-		return Figure{}, fmt.Errorf("plots: gradient norm: no finite case to draw")
+		return nil, fmt.Errorf("plots: gradient norm: no finite case to draw")
 	}
-	f.panels = []*panel{
-		scatterPanel(cases, bound, unit, &f.notes),
-		tightnessPanel(cases, bound),
-	}
-	return f, nil
+	return []*panel{
+		scatterPanel(s, cases, bound, unit, n),
+		tightnessPanel(s, cases, bound),
+	}, nil
 }
 
 // scatterPanel draws norm against bound.
-func scatterPanel(cases []Point, bound, unit string, n *notes) *panel {
-	p := &panel{tall: 2.4 * vg.Inch, share: 0.52}
-	s := emptySpan()
+func scatterPanel(s *Style, cases []Point, bound, unit string, n *notes) *panel {
+	p := &panel{s: s, tall: 2.4 * vg.Inch, share: 0.52}
+	bounds := emptySpan()
 	for _, c := range cases {
 		if c.X > 0 {
-			s = s.with(c.X)
+			bounds = bounds.with(c.X)
 		}
 	}
-	if s.max > decadeFor*s.min {
+	if bounds.max > decadeFor*bounds.min {
 		p.x.log, p.y.log = true, true
-		cases = onLogAxes(cases, s, n)
+		cases = onLogAxes(cases, bounds, n)
 	}
 	var below, above []Point
 	x, y := emptySpan(), emptySpan()
@@ -83,18 +85,18 @@ func scatterPanel(cases []Point, bound, unit string, n *notes) *panel {
 	}
 	p.setPlot("bound "+bound+unit, "gradient norm ||grad L||"+unit, x, y)
 	if len(below) > maxDots {
-		p.plot.Add(tiles{below})
-		p.key = append(p.key, fillSample(fmt.Sprintf("few to many of %s cases", grouped(len(below))), shades[:]...))
+		p.plot.Add(tiles{s, below})
+		p.key = append(p.key, s.fillSample(fmt.Sprintf("few to many of %s cases", grouped(len(below))), s.shades[:]...))
 	} else {
-		p.plot.Add(specks{below, inkOf(0).mark})
-		p.key = append(p.key, speckSample(grouped(len(below))+" cases", inkOf(0).mark))
+		p.plot.Add(specks{s, below, s.inkOf(0).mark})
+		p.key = append(p.key, s.speckSample(grouped(len(below))+" cases", s.inkOf(0).mark))
 	}
-	p.plot.Add(diagonal{})
-	p.key = append(p.key, lineSample("norm = bound", equality{}.style()))
+	p.plot.Add(diagonal{s})
+	p.key = append(p.key, s.lineSample("norm = bound", equality{s}.style()))
 	if len(above) > 0 {
-		m := mark{color: inkOf(3).mark, shape: diamond{}}
+		m := mark{s: s, color: s.inkOf(3).mark, shape: diamond{}}
 		p.plot.Add(dots{points: above, mark: m})
-		p.key = append(p.key, dotSample(fmt.Sprintf("%s above", grouped(len(above))), m, vg.Point{}))
+		p.key = append(p.key, m.sample(fmt.Sprintf("%s above", grouped(len(above))), vg.Point{}))
 	}
 	return p
 }
@@ -155,78 +157,87 @@ func tightness(cases []Point) []float64 {
 }
 
 // tightnessPanel draws the distribution of norm over bound.
-func tightnessPanel(cases []Point, bound string) *panel {
-	p := &panel{tall: 1.45 * vg.Inch, share: 0.48}
+func tightnessPanel(s *Style, cases []Point, bound string) *panel {
+	p := &panel{s: s, tall: 1.45 * vg.Inch, share: 0.48}
 	shares := tightness(cases)
 	end := float64(len(shares)) / tightBins
 	p.setPlot("tightness ||grad L||/("+bound+")", "share of cases", span{0, end}, span{0, 0}.with(shares...).padded(0, 0.06))
 	p.plot.X.Padding = 0
-	p.plot.Add(grid{}, steps{shares})
+	p.plot.Add(grid{s}, steps{s, shares})
 	if end > 1 {
-		p.plot.Add(upright{1})
+		p.plot.Add(upright{s, 1})
 	}
 	return p
 }
 
 // steps is a histogram of bars a bin wide, from 0 on.
-type steps struct{ shares []float64 }
+type steps struct {
+	s      *Style
+	shares []float64
+}
 
-func (s steps) Plot(c draw.Canvas, p *plot.Plot) {
+func (h steps) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	for i, v := range s.shares {
+	gap := h.s.pt(0.3)
+	for i, v := range h.shares {
 		if v > 0 {
-			fillRect(c, shades[3], x(float64(i)/tightBins)+0.3, y(0), x(float64(i+1)/tightBins)-0.3, y(v))
+			fillRect(c, h.s.shades[3], x(float64(i)/tightBins)+gap, y(0), x(float64(i+1)/tightBins)-gap, y(v))
 		}
 	}
 }
 
 // specks are points too many for rims and intervals.
 type specks struct {
+	s      *Style
 	points []Point
 	color  color.Color
 }
 
-func (s specks) Plot(c draw.Canvas, p *plot.Plot) {
+func (k specks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	for _, pt := range s.points {
-		c.DrawGlyph(speck(s.color), vg.Point{X: x(pt.X), Y: y(pt.Y)})
+	for _, pt := range k.points {
+		c.DrawGlyph(k.s.speck(k.color), vg.Point{X: x(pt.X), Y: y(pt.Y)})
 	}
 }
 
-func speck(c color.Color) draw.GlyphStyle {
-	return draw.GlyphStyle{Color: c, Radius: 1, Shape: draw.CircleGlyph{}}
+func (s *Style) speck(c color.Color) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: c, Radius: s.pt(1), Shape: draw.CircleGlyph{}}
 }
 
-func speckSample(text string, col color.Color) sample {
-	return sample{text, keyDot, func(c draw.Canvas, box vg.Rectangle) {
-		c.DrawGlyphNoClip(speck(col), vg.Point{X: box.Min.X + keyDot/2, Y: (box.Min.Y + box.Max.Y) / 2})
+func (s *Style) speckSample(text string, col color.Color) sample {
+	return sample{text, s.pt(keyDot), func(c draw.Canvas, box vg.Rectangle) {
+		c.DrawGlyphNoClip(s.speck(col), vg.Point{X: box.Min.X + s.pt(keyDot)/2, Y: (box.Min.Y + box.Max.Y) / 2})
 	}}
 }
 
 // diagonal is the line y = x, as far as it is inside. It takes away the parts
 // of cells that reach over it: what is above has marks of its own.
-type diagonal struct{}
+type diagonal struct{ s *Style }
 
-func (diagonal) Plot(c draw.Canvas, p *plot.Plot) {
+func (d diagonal) Plot(c draw.Canvas, p *plot.Plot) {
 	lo, hi := max(p.X.Min, p.Y.Min), min(p.X.Max, p.Y.Max)
 	if lo < hi {
 		x, y := p.Transforms(&c)
 		from, to := vg.Point{X: x(lo), Y: y(lo)}, vg.Point{X: x(hi), Y: y(hi)}
 		c.FillPolygon(white, []vg.Point{from, to, {X: to.X, Y: c.Max.Y}, {X: c.Min.X, Y: c.Max.Y}, {X: c.Min.X, Y: from.Y}})
-		equality{}.Plot(c, p)
+		equality{d.s}.Plot(c, p)
 	}
 }
 
 // tiles counts points in square cells of fixed size on the page.
-type tiles struct{ points []Point }
+type tiles struct {
+	s      *Style
+	points []Point
+}
 
 func (t tiles) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	cols, rows := int((c.Max.X-c.Min.X)/cellSize)+1, int((c.Max.Y-c.Min.Y)/cellSize)+1
+	cell := t.s.pt(cellSize)
+	cols, rows := int((c.Max.X-c.Min.X)/cell)+1, int((c.Max.Y-c.Min.Y)/cell)+1
 	counts := make([]int, cols*rows)
 	most := 0
 	for _, pt := range t.points {
-		i, j := int((x(pt.X)-c.Min.X)/cellSize), int((y(pt.Y)-c.Min.Y)/cellSize)
+		i, j := int((x(pt.X)-c.Min.X)/cell), int((y(pt.Y)-c.Min.Y)/cell)
 		if i < 0 || i >= cols || j < 0 || j >= rows {
 			continue
 		}
@@ -234,14 +245,14 @@ func (t tiles) Plot(c draw.Canvas, p *plot.Plot) {
 		most = max(most, counts[j*cols+i])
 	}
 	// One path a shade keeps the file small; shades are even in log count.
-	for s, shade := range shades {
+	for i, shade := range t.s.shades {
 		var path vg.Path
 		for k, count := range counts {
-			if count == 0 || shadeOf(count, most) != s {
+			if count == 0 || t.s.shadeOf(count, most) != i {
 				continue
 			}
-			x0, y0 := c.Min.X+cellSize*vg.Length(k%cols), c.Min.Y+cellSize*vg.Length(k/cols)
-			x1, y1 := min(x0+cellSize, c.Max.X), min(y0+cellSize, c.Max.Y)
+			x0, y0 := c.Min.X+cell*vg.Length(k%cols), c.Min.Y+cell*vg.Length(k/cols)
+			x1, y1 := min(x0+cell, c.Max.X), min(y0+cell, c.Max.Y)
 			path.Move(vg.Point{X: x0, Y: y0})
 			path.Line(vg.Point{X: x1, Y: y0})
 			path.Line(vg.Point{X: x1, Y: y1})
@@ -256,10 +267,10 @@ func (t tiles) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // shadeOf returns the shade of a count in [1, most].
-func shadeOf(count, most int) int {
+func (s *Style) shadeOf(count, most int) int {
 	if most <= 1 {
-		return len(shades) - 1
+		return len(s.shades) - 1
 	}
-	s := math.Log(float64(count)) / math.Log(float64(most))
-	return min(int(s*float64(len(shades))), len(shades)-1)
+	share := math.Log(float64(count)) / math.Log(float64(most))
+	return min(int(share*float64(len(s.shades))), len(s.shades)-1)
 }

@@ -30,11 +30,12 @@ func (ch chart) kindName(k kind) string {
 	if int(k) < len(ch.kindNames) {
 		return ch.kindNames[k]
 	}
-	return kinds[k].name
+	return kinds[k]
 }
 
 // A trace is the cleaned points of one family and kind, and their look.
 type trace struct {
+	s      *Style
 	family int
 	kind   kind
 	runs   [][]Point
@@ -51,10 +52,10 @@ func (t trace) sampled() bool { return t.kind == monteCarlo }
 
 // bead returns the mark of a curve whose colour another has, else nil.
 func (t trace) bead() draw.GlyphDrawer {
-	if t.sampled() || t.series < len(inks) {
+	if t.sampled() || t.series < len(t.s.inks) {
 		return nil
 	}
-	return shapeOf(t.series)
+	return t.s.shapeOf(t.series)
 }
 
 // last returns the last point, on the axis where there is one.
@@ -68,38 +69,35 @@ func (t trace) last() Point {
 
 // figure draws the chart alone.
 func (ch chart) figure() (Figure, error) {
-	f := Figure{title: ch.title}
-	p, err := ch.panel(&f.notes)
-	if err != nil {
-		return Figure{}, err
-	}
-	f.panels = []*panel{p}
-	return f, nil
+	return newFigure(ch.title, func(s *Style, n *notes) ([]*panel, error) {
+		p, err := ch.panel(s, n)
+		return []*panel{p}, err
+	})
 }
 
 // panel draws the chart as a panel of a figure.
-func (ch chart) panel(n *notes) (*panel, error) {
+func (ch chart) panel(s *Style, n *notes) (*panel, error) {
 	if len(ch.families) > maxSeries {
 		return nil, fmt.Errorf("plots: %s: %d series, want [1, %d]", ch.what, len(ch.families), maxSeries)
 	}
-	traces := ch.traces(n)
+	traces := ch.traces(s, n)
 	if len(traces) == 0 {
 		return nil, fmt.Errorf("plots: %s: no finite point to draw", ch.what)
 	}
 	caps := n.runs(ch.capName, ch.cap)
 	x, y := ch.ranges(traces, caps)
-	p := &panel{x: ch.x, y: ch.y, tall: 2.35 * vg.Inch}
+	p := &panel{s: s, x: ch.x, y: ch.y, tall: 2.35 * vg.Inch}
 	p.setPlot(n.clean(ch.xTitle), n.clean(ch.yTitle), x, y)
-	p.plot.Add(grid{})
+	p.plot.Add(grid{s})
 	ch.addCap(p, caps, y)
 	addTraces(p, traces)
-	p.key = ch.key(traces, n)
+	p.key = ch.key(s, traces, n)
 	return p, nil
 }
 
 // traces cleans the points and the labels and gives each trace its look: with
 // one family the kinds have the colours and the labels, with more the families.
-func (ch chart) traces(n *notes) []trace {
+func (ch chart) traces(s *Style, n *notes) []trace {
 	var ts []trace
 	for i, fam := range ch.families {
 		name, series := n.clean(fam.Label), i
@@ -107,7 +105,7 @@ func (ch chart) traces(n *notes) []trace {
 			series = ink
 		}
 		for k := range kinds {
-			t := trace{family: i, kind: kind(k), series: series, name: name}
+			t := trace{s: s, family: i, kind: kind(k), series: series, name: name}
 			what := name
 			if kindName := n.clean(ch.kindName(kind(k))); kindName != "" {
 				what += ", " + kindName
@@ -131,11 +129,11 @@ func (ch chart) traces(n *notes) []trace {
 			t.series, t.name = int(t.kind), n.clean(ch.kindName(t.kind))
 		}
 		if ch.x.integer {
-			t.shift = aside(t.family, len(ch.families))
+			t.shift = s.pt(aside(t.family, len(ch.families)))
 		}
-		t.line = draw.LineStyle{Color: inkOf(t.series).mark, Width: lineWidth}
+		t.line = pen(s.inkOf(t.series).mark, s.curve)
 		if dashed {
-			t.line.Dashes = kinds[t.kind].dashes
+			t.line.Dashes = s.dashes[t.kind]
 		}
 	}
 	return ts
@@ -252,15 +250,16 @@ func (ch chart) ranges(ts []trace, caps [][]Point) (x, y span) {
 // addCap draws the cap as a thin grey line, labelled at its end or, where it
 // leaves the plot, above it.
 func (ch chart) addCap(p *panel, caps [][]Point, y span) {
+	s := p.s
 	for i, run := range caps {
-		p.plot.Add(curve{points: run, style: draw.LineStyle{Color: boundGrey, Width: boundWidth}})
+		p.plot.Add(curve{points: run, dot: s.dot, style: pen(s.grey.bound.mark, s.bound)})
 		if i != len(caps)-1 {
 			continue
 		}
 		if last := run[len(run)-1]; last.Y > y.max {
-			p.exits = append(p.exits, exit{ch.capName, run, boundInk})
+			p.exits = append(p.exits, exit{ch.capName, run, s.grey.bound})
 		} else {
-			p.ends = append(p.ends, end{text: ch.capName, x: last.X, y: last.Y, ink: boundInk})
+			p.ends = append(p.ends, end{text: ch.capName, x: last.X, y: last.Y, ink: s.grey.bound})
 		}
 	}
 }
@@ -268,16 +267,17 @@ func (ch chart) addCap(p *panel, caps [][]Point, y span) {
 // addTraces draws bands first, then curves, then points, and labels the first
 // trace of each series.
 func addTraces(p *panel, ts []trace) {
+	s := p.s
 	curved, labelled := map[int]bool{}, map[int]bool{}
 	for _, t := range ts {
 		for _, run := range t.runs {
 			if t.curve() {
-				p.plot.Add(band{run, veil(inkOf(t.series).mark)})
+				p.plot.Add(band{run, veil(s.inkOf(t.series).mark)})
 			}
 		}
 		curved[t.family] = curved[t.family] || t.curve()
 		if last := t.last(); !labelled[t.series] && t.name != "" {
-			p.ends = append(p.ends, end{t.name, last.X, max(last.Y, p.plot.Y.Min), inkOf(t.series), t.bead()})
+			p.ends = append(p.ends, end{t.name, last.X, max(last.Y, p.plot.Y.Min), s.inkOf(t.series), t.bead()})
 		}
 		labelled[t.series] = true
 	}
@@ -285,36 +285,36 @@ func addTraces(p *panel, ts []trace) {
 		for _, run := range t.runs {
 			switch {
 			case t.curve():
-				p.plot.Add(curve{points: run, style: t.line})
+				p.plot.Add(curve{points: run, style: t.line, dot: s.dot})
 				if t.bead() != nil {
-					p.plot.Add(beads{run, mark{color: inkOf(t.series).mark, shape: t.bead()}})
+					p.plot.Add(beads{run, mark{s: s, color: s.inkOf(t.series).mark, shape: t.bead()}})
 				}
 			case !curved[t.family]: // points alone: guide the eye
-				p.plot.Add(curve{run, draw.LineStyle{Color: tint(inkOf(t.series).mark, 0.45), Width: hairWidth}, t.shift})
+				p.plot.Add(curve{run, pen(tint(s.inkOf(t.series).mark, 0.45), s.hair), s.dot, t.shift})
 			}
 		}
 	}
 	for _, t := range ts {
 		for _, run := range t.runs {
 			if t.sampled() {
-				p.plot.Add(dots{run, mark{color: inkOf(t.series).mark, shape: shapeOf(t.series)}, t.shift})
+				p.plot.Add(dots{run, mark{s: s, color: s.inkOf(t.series).mark, shape: s.shapeOf(t.series)}, t.shift})
 			}
 		}
-		p.plot.Add(zeros{t.zeros, inkOf(t.series).mark, t.shift})
+		p.plot.Add(zeros{s, t.zeros, s.inkOf(t.series).mark, t.shift})
 	}
 }
 
 // addLevel draws a thin grey line across the panel, labelled at its end.
 func (p *panel) addLevel(y float64, name string) {
-	x := p.plot.X
-	p.plot.Add(curve{points: []Point{At(x.Min, y), At(x.Max, y)}, style: draw.LineStyle{Color: boundGrey, Width: boundWidth}})
+	x, s := p.plot.X, p.s
+	p.plot.Add(curve{points: []Point{At(x.Min, y), At(x.Max, y)}, style: pen(s.grey.bound.mark, s.bound)})
 	if name != "" {
-		p.ends = append(p.ends, end{text: name, x: x.Max, y: y, ink: boundInk})
+		p.ends = append(p.ends, end{text: name, x: x.Max, y: y, ink: s.grey.bound})
 	}
 }
 
 // key tells the kinds, or names the only family whose kinds have labels.
-func (ch chart) key(ts []trace, n *notes) []sample {
+func (ch chart) key(s *Style, ts []trace, n *notes) []sample {
 	if len(ch.families) == 1 {
 		if name := n.clean(ch.families[0].Label); name != "" && len(ts) > 1 {
 			return []sample{textSample(name)}
@@ -331,10 +331,10 @@ func (ch chart) key(ts []trace, n *notes) []sample {
 				continue
 			}
 			if t.sampled() {
-				key = append(key, dotSample(n.clean(ch.kindName(kind(k))), mark{color: axisGrey, shape: draw.CircleGlyph{}}, vg.Point{Y: 4}))
+				key = append(key, mark{s: s, color: s.grey.axis, shape: draw.CircleGlyph{}}.sample(n.clean(ch.kindName(kind(k))), vg.Point{Y: s.pt(4)}))
 			} else {
-				t.line.Color = axisGrey
-				key = append(key, lineSample(n.clean(ch.kindName(kind(k))), t.line))
+				t.line.Color = s.grey.axis
+				key = append(key, s.lineSample(n.clean(ch.kindName(kind(k))), t.line))
 			}
 			break
 		}

@@ -12,12 +12,12 @@ import (
 // The plotters. Each draws points that have been cleaned (notes.runs).
 
 // A grid is faint lines at the labelled ticks of y.
-type grid struct{}
+type grid struct{ s *Style }
 
-func (grid) Plot(c draw.Canvas, p *plot.Plot) {
+func (g grid) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
 		if y := c.Y(p.Y.Norm(t.Value)); !t.IsMinor() && c.ContainsY(y) {
-			c.StrokeLine2(draw.LineStyle{Color: gridGrey, Width: hairWidth}, c.Min.X, y, c.Max.X, y)
+			c.StrokeLine2(pen(g.s.grey.grid, g.s.hair), c.Min.X, y, c.Max.X, y)
 		}
 	}
 }
@@ -27,6 +27,7 @@ func (grid) Plot(c draw.Canvas, p *plot.Plot) {
 type curve struct {
 	points []Point
 	style  draw.LineStyle
+	dot    vg.Length // radius of a point alone
 	shift  vg.Length
 }
 
@@ -37,7 +38,7 @@ func (l curve) Plot(c draw.Canvas, p *plot.Plot) {
 		line[i] = vg.Point{X: x(pt.X) + l.shift, Y: y(pt.Y)}
 	}
 	if len(line) == 1 {
-		c.DrawGlyph(draw.GlyphStyle{Color: l.style.Color, Radius: dotRadius, Shape: draw.CircleGlyph{}}, line[0])
+		c.DrawGlyph(draw.GlyphStyle{Color: l.style.Color, Radius: l.dot, Shape: draw.CircleGlyph{}}, line[0])
 		return
 	}
 	c.StrokeLines(l.style, c.ClipLinesXY(line)...)
@@ -75,8 +76,11 @@ func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 	draw(b.points[from:])
 }
 
+const whiskerEnd = vg.Length(1.6) // half the bar across the end of an interval
+
 // A mark is how a series draws its points and their intervals.
 type mark struct {
+	s      *Style
 	color  color.RGBA
 	shape  draw.GlyphDrawer
 	hollow bool
@@ -85,15 +89,17 @@ type mark struct {
 // rim draws the white edge that parts a point from lines and other points; it
 // lies below the intervals.
 func (m mark) rim(c draw.Canvas, at vg.Point) {
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: white, Radius: dotRadius + 0.7, Shape: m.shape}, at)
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: white, Radius: m.rimRadius(), Shape: m.shape}, at)
 }
+
+func (m mark) rimRadius() vg.Length { return m.s.dot + m.s.pt(0.7) }
 
 // dot draws the point.
 func (m mark) dot(c draw.Canvas, at vg.Point) {
-	style := draw.GlyphStyle{Color: m.color, Radius: dotRadius, Shape: m.shape}
+	style := draw.GlyphStyle{Color: m.color, Radius: m.s.dot, Shape: m.shape}
 	c.DrawGlyphNoClip(style, at)
 	if m.hollow {
-		style.Color, style.Radius = white, dotRadius-errorWidth
+		style.Color, style.Radius = white, m.s.dot-m.s.interval
 		c.DrawGlyphNoClip(style, at)
 	}
 }
@@ -101,14 +107,15 @@ func (m mark) dot(c draw.Canvas, at vg.Point) {
 // interval draws the interval of the point at: a bar with ends, save those that
 // the point hides and, where open, that at low.
 func (m mark) interval(c draw.Canvas, at, low, high vg.Point, open bool) {
-	across := vg.Point{X: whiskerEnd}
+	s := m.s
+	across := vg.Point{X: s.pt(whiskerEnd)}
 	if low.Y == high.Y && low.X != high.X {
-		across = vg.Point{Y: whiskerEnd}
+		across = vg.Point{Y: s.pt(whiskerEnd)}
 	}
 	lines := [][]vg.Point{{low, high}}
 	hidden := func(end vg.Point) bool {
 		d := end.Sub(at)
-		return m.shape != nil && math.Hypot(float64(d.X), float64(d.Y)) < float64(dotRadius)
+		return m.shape != nil && math.Hypot(float64(d.X), float64(d.Y)) < float64(s.dot)
 	}
 	if !hidden(high) {
 		lines = append(lines, []vg.Point{high.Sub(across), high.Add(across)})
@@ -116,8 +123,8 @@ func (m mark) interval(c draw.Canvas, at, low, high vg.Point, open bool) {
 	if !open && !hidden(low) {
 		lines = append(lines, []vg.Point{low.Sub(across), low.Add(across)})
 	}
-	c.StrokeLines(draw.LineStyle{Color: white, Width: errorWidth + 1}, lines[0])
-	c.StrokeLines(draw.LineStyle{Color: m.color, Width: errorWidth}, lines...)
+	c.StrokeLines(pen(white, s.interval+s.pt(1)), lines[0])
+	c.StrokeLines(pen(m.color, s.interval), lines...)
 }
 
 // dots are points with intervals; shift moves them aside.
@@ -147,7 +154,7 @@ func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
 
 // GlyphBoxes keeps marks at the rim of the plot whole.
 func (d dots) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	const r = dotRadius + 0.7
+	r := d.mark.rimRadius()
 	var boxes []plot.GlyphBox
 	for _, pt := range d.points {
 		boxes = append(boxes, plot.GlyphBox{X: p.X.Norm(pt.X), Y: p.Y.Norm(pt.Y), Rectangle: vg.Rectangle{
@@ -174,7 +181,7 @@ func (b beads) Plot(c draw.Canvas, p *plot.Plot) {
 		if at.X < next && i < len(b.points)-1 || !c.Contains(at) {
 			continue
 		}
-		next = at.X + beadStep
+		next = at.X + b.mark.s.pt(beadStep)
 		b.mark.rim(c, at)
 		b.mark.dot(c, at)
 	}
@@ -193,17 +200,18 @@ func (diamond) DrawGlyph(c *draw.Canvas, sty draw.GlyphStyle, at vg.Point) {
 // zeros are points below a logarithmic axis: hollow triangles at its foot that
 // point down.
 type zeros struct {
+	s      *Style
 	points []Point
 	color  color.RGBA
 	shift  vg.Length
 }
 
 func (z zeros) Plot(c draw.Canvas, p *plot.Plot) {
-	const r = dotRadius + 0.4
+	r := z.s.dot + z.s.pt(0.4)
 	for _, pt := range z.points {
 		x := c.X(p.X.Norm(pt.X)) + z.shift
 		triangle := []vg.Point{{X: x - r, Y: c.Min.Y + 2*r}, {X: x + r, Y: c.Min.Y + 2*r}, {X: x, Y: c.Min.Y}}
 		c.FillPolygon(white, triangle)
-		c.StrokeLines(draw.LineStyle{Color: z.color, Width: errorWidth}, append(triangle, triangle[0], triangle[1]))
+		c.StrokeLines(pen(z.color, z.s.interval), append(triangle, triangle[0], triangle[1]))
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 // A panel is a plot with what stands around it.
 type panel struct {
+	s     *Style
 	plot  *plot.Plot
 	x, y  axis
 	title struct{ x, y string } // of the axes, with scripts
@@ -34,12 +35,12 @@ type end struct {
 	bead draw.GlyphDrawer // the mark of the curve, before the label; nil for none
 }
 
-// indent is the room of the bead.
-func (e end) indent() vg.Length {
+// indent is the room of the bead of an end.
+func (s *Style) indent(e end) vg.Length {
 	if e.bead == nil {
 		return 0
 	}
-	return keyDot
+	return s.pt(keyDot)
 }
 
 // An exit labels a curve above the place where it leaves the plot.
@@ -74,77 +75,97 @@ type fitted struct {
 }
 
 const (
-	nameGap  = vg.Length(8)   // between the data and the direct labels
-	nameSkip = vg.Length(1.5) // between direct labels
-	titleGap = vg.Length(3)   // between numbers and title of an axis
-	axisRoom = vg.Length(34)  // what numbers and title of an axis take, about
+	margin     = vg.Length(2)   // around the page
+	panelGap   = vg.Length(4)   // half the gap between panels
+	nameGap    = vg.Length(8)   // between the data and the direct labels
+	nameSkip   = vg.Length(1.5) // between direct labels
+	titleGap   = vg.Length(3)   // between numbers and title of an axis
+	axisRoom   = vg.Length(34)  // what numbers and title of an axis take, about
+	tickLength = vg.Length(2.5)
 )
 
 // fit breaks the words of the panel for a width that includes margins.
 func (p *panel) fit(width vg.Length) fitted {
-	width -= 2 * margin
+	s := p.s
+	width -= 2 * s.pt(margin)
 	f := fitted{panel: p}
 	for _, e := range p.ends {
-		lines := labelRuler(sans(nameSize)).wrap(e.text, 0.34*width-e.indent(), 3)
+		lines := s.labelRuler(sans(s.label)).wrap(e.text, 0.34*width-s.indent(e), 3)
 		f.names = append(f.names, lines)
-		for _, s := range lines {
-			f.nameCol = max(f.nameCol, textWidth(sans(nameSize), s)+e.indent()+nameGap)
+		for _, line := range lines {
+			f.nameCol = max(f.nameCol, s.textWidth(sans(s.label), line)+s.indent(e)+s.pt(nameGap))
 		}
 	}
 	for _, r := range p.rows {
-		lines := labelRuler(rowFont(r)).wrap(r.text, 0.42*width, 3)
+		lines := s.labelRuler(s.rowFont(r)).wrap(r.text, 0.42*width, 3)
 		f.rowLines = append(f.rowLines, lines)
-		for _, s := range lines {
-			f.rowCol = max(f.rowCol, textWidth(rowFont(r), s)+nameGap)
+		for _, line := range lines {
+			f.rowCol = max(f.rowCol, s.textWidth(s.rowFont(r), line)+s.pt(nameGap))
 		}
 	}
-	f.keyRows = fillKey(p.key, width)
+	f.keyRows = s.fillKey(p.key, width)
 	return f
 }
 
-func rowFont(r row) font.Font {
+func (s *Style) rowFont(r row) font.Font {
 	if r.head {
-		return bold(nameSize)
+		return bold(s.label)
 	}
-	return sans(nameSize)
+	return sans(s.label)
 }
 
 // minHeight is the height that the labels need.
 func (f fitted) minHeight() vg.Length {
+	s := f.s
 	var names, rows vg.Length
 	for _, lines := range f.names {
-		names += blockHeight(sans(nameSize), len(lines)) + nameSkip
+		names += blockHeight(sans(s.label), len(lines)) + s.pt(nameSkip)
 	}
 	tallest := 0
 	for _, lines := range f.rowLines {
 		tallest = max(tallest, len(lines))
 	}
 	if n := len(f.rows); n > 0 {
-		rows = vg.Length(n)*max(blockHeight(sans(nameSize), tallest)+4, f.pitch) + 4
+		rows = vg.Length(n)*max(blockHeight(sans(s.label), tallest)+s.pt(4), f.pitch) + s.pt(4)
 	}
-	return max(names, rows) + axisRoom + f.head() + 2*margin
+	return max(names, rows) + s.pt(axisRoom) + f.head() + 2*s.pt(margin)
 }
 
 // head is the height above the data: the key and the labels of exits.
 func (f fitted) head() vg.Length {
-	h := vg.Length(len(f.keyRows)) * keyRow
+	s := f.s
+	h := vg.Length(len(f.keyRows)) * s.pt(keyRow)
 	if len(f.exits) > 0 {
-		h += nameSize * leading
+		h += s.label * leading
 	}
 	if h == 0 {
-		return tickSize / 2 // the uppermost number reaches above the axis
+		return s.tick / 2 // the uppermost number reaches above the axis
 	}
-	return h + 3
+	return h + s.pt(3)
+}
+
+// keyWidth is the width of the widest row of the key.
+func (f fitted) keyWidth() vg.Length {
+	var widest vg.Length
+	for _, row := range f.keyRows {
+		widest = max(widest, f.s.rowWidth(row))
+	}
+	return widest
 }
 
 // draw draws the panel over c. The titles of the axes are not left to gonum,
 // which misplaces them on logarithmic axes.
 func (p *panel) draw(c draw.Canvas) {
-	f := p.fit(c.Max.X - c.Min.X + 2*margin)
-	yTitle := titleRuler().wrap(p.title.y, c.Size().Y, 2)
-	left := titleRoom(yTitle) // where a long title of y ends in the corner
-	xTitle := titleRuler().wrap(p.title.x, c.Size().X-left, 2)
-	below := titleRoom(xTitle)
+	s := p.s
+	f := p.fit(c.Max.X - c.Min.X + 2*s.pt(margin))
+	top := c.Max.Y // up to which the title of y may reach
+	if f.keyWidth() > c.Size().X-s.titleRoom(make([]string, 2)) {
+		top -= f.head()
+	}
+	yTitle := s.titleRuler().wrap(p.title.y, top-c.Min.Y, 2)
+	left := s.titleRoom(yTitle) // where a long title of y ends in the corner
+	xTitle := s.titleRuler().wrap(p.title.x, c.Size().X-left, 2)
+	below := s.titleRoom(xTitle)
 	area := draw.Crop(c, f.rowCol+left, -f.nameCol, below, -f.head())
 	pl := *p.plot
 	pl.X.Label.Text, pl.Y.Label.Text = "", ""
@@ -152,32 +173,32 @@ func (p *panel) draw(c draw.Canvas) {
 	f.dress(&pl, pl.DataCanvas(area).Size()) // now that the numbers have a width
 	pl.Draw(area)
 	data := pl.DataCanvas(area)
-	drawTitle(c, xTitle, vg.Point{
-		X: inside(data.Center().X, titleWidth(xTitle), c.Min.X+left, c.Max.X),
-		Y: c.Min.Y + blockHeight(sans(titleSize), len(xTitle))/2,
+	s.drawTitle(c, xTitle, vg.Point{
+		X: inside(data.Center().X, s.titleWidth(xTitle), c.Min.X+left, c.Max.X),
+		Y: c.Min.Y + blockHeight(sans(s.title), len(xTitle))/2,
 	}, false)
-	drawTitle(c, yTitle, vg.Point{
-		X: c.Min.X + f.rowCol + blockHeight(sans(titleSize), len(yTitle))/2,
-		Y: inside(data.Center().Y, titleWidth(yTitle), c.Min.Y, c.Max.Y),
+	s.drawTitle(c, yTitle, vg.Point{
+		X: c.Min.X + f.rowCol + blockHeight(sans(s.title), len(yTitle))/2,
+		Y: inside(data.Center().Y, s.titleWidth(yTitle), c.Min.Y, top),
 	}, true)
 	f.drawRows(data, &pl)
 	f.drawEnds(data, &pl)
 	f.drawExits(c, data, &pl)
-	drawKey(c, f.keyRows, data.Min.X)
+	s.drawKey(c, f.keyRows, data.Min.X)
 }
 
 // titleRoom is what the lines of a title take beside their axis.
-func titleRoom(lines []string) vg.Length {
+func (s *Style) titleRoom(lines []string) vg.Length {
 	if len(lines) == 1 && lines[0] == "" {
 		return 0
 	}
-	return blockHeight(sans(titleSize), len(lines)) + titleGap
+	return blockHeight(sans(s.title), len(lines)) + s.pt(titleGap)
 }
 
-func titleWidth(lines []string) vg.Length {
+func (s *Style) titleWidth(lines []string) vg.Length {
 	var w vg.Length
-	for _, s := range lines {
-		w = max(w, titleRuler().width(s))
+	for _, line := range lines {
+		w = max(w, s.titleRuler().width(line))
 	}
 	return w
 }
@@ -191,32 +212,32 @@ func inside(centre, width, lo, hi vg.Length) vg.Length {
 func (f fitted) dress(pl *plot.Plot, size vg.Point) {
 	pl.X.Tick.Marker = plot.TickerFunc(func(min, max float64) []plot.Tick {
 		for n := 10; n > 2; n-- {
-			if ticks := f.x.ticks(min, max, n); !crowded(ticks, size.X) {
+			if ticks := f.x.ticks(min, max, n); !f.s.crowded(ticks, size.X) {
 				return ticks
 			}
 		}
-		return thinned(f.x.ticks(min, max, 2), size.X)
+		return f.s.thinned(f.x.ticks(min, max, 2), size.X)
 	})
-	rows := min(max(int(size.Y/(2.8*tickSize)), 2), 8)
+	rows := min(max(int(size.Y/(2.8*f.s.tick)), 2), 8)
 	pl.Y.Tick.Marker = plot.TickerFunc(func(min, max float64) []plot.Tick { return f.y.ticks(min, max, rows) })
 }
 
 // crowded reports whether the labels of ticks do not fit into a width.
-func crowded(ticks []plot.Tick, width vg.Length) bool {
+func (s *Style) crowded(ticks []plot.Tick, width vg.Length) bool {
 	var widest, n vg.Length
 	for _, t := range ticks {
 		if t.Label != "" {
 			n++
-			widest = max(widest, textWidth(sans(tickSize), t.Label))
+			widest = max(widest, s.textWidth(sans(s.tick), t.Label))
 		}
 	}
-	return n*(widest+tickSize) > width+tickSize
+	return n*(widest+s.tick) > width+s.tick
 }
 
 // thinned takes away every second label until the others fit.
-func thinned(ticks []plot.Tick, width vg.Length) []plot.Tick {
+func (s *Style) thinned(ticks []plot.Tick, width vg.Length) []plot.Tick {
 	ticks = slices.Clone(ticks)
-	for crowded(ticks, width) {
+	for s.crowded(ticks, width) {
 		left := 0
 		for i := range ticks {
 			if ticks[i].Label == "" {
@@ -236,6 +257,7 @@ func thinned(ticks []plot.Tick, width vg.Length) []plot.Tick {
 // drawEnds writes the direct labels beside the ends of their curves, moved
 // apart where they would overlap, and joins those that moved to their ends.
 func (f fitted) drawEnds(c draw.Canvas, pl *plot.Plot) {
+	s := f.s
 	order := make([]int, len(f.ends))
 	for i := range order {
 		order[i] = i
@@ -246,19 +268,19 @@ func (f fitted) drawEnds(c draw.Canvas, pl *plot.Plot) {
 	want, heights := make([]vg.Length, len(order)), make([]vg.Length, len(order))
 	for k, i := range order {
 		want[k] = at(i)
-		heights[k] = blockHeight(sans(nameSize), len(f.names[i])) + nameSkip
+		heights[k] = blockHeight(sans(s.label), len(f.names[i])) + s.pt(nameSkip)
 	}
-	for k, centre := range spread(want, heights, c.Min.Y-nameSize/2, c.Max.Y+nameSize/2) {
+	for k, centre := range spread(want, heights, c.Min.Y-s.label/2, c.Max.Y+s.label/2) {
 		e := f.ends[order[k]]
-		from := vg.Point{X: x(e.x) + dotRadius + 0.5, Y: want[k]}
-		to := vg.Point{X: c.Max.X + nameGap - 1, Y: centre}
-		if abs(centre-want[k]) > 0.35*nameSize || c.Max.X-from.X > 2*nameGap {
-			c.StrokeLine2(draw.LineStyle{Color: tint(e.ink.mark, 0.55), Width: hairWidth}, from.X, from.Y, to.X, to.Y)
+		from := vg.Point{X: x(e.x) + s.dot + s.pt(0.5), Y: want[k]}
+		to := vg.Point{X: c.Max.X + s.pt(nameGap) - s.pt(1), Y: centre}
+		if abs(centre-want[k]) > 0.35*s.label || c.Max.X-from.X > 2*s.pt(nameGap) {
+			c.StrokeLine2(pen(tint(e.ink.mark, 0.55), s.hair), from.X, from.Y, to.X, to.Y)
 		}
 		if e.bead != nil {
-			mark{color: e.ink.mark, shape: e.bead}.dot(c, vg.Point{X: c.Max.X + nameGap + keyDot/2, Y: centre})
+			mark{s: s, color: e.ink.mark, shape: e.bead}.dot(c, vg.Point{X: c.Max.X + s.pt(nameGap) + s.pt(keyDot)/2, Y: centre})
 		}
-		drawBlock(c, sans(nameSize), e.ink.word, c.Max.X+nameGap+e.indent(), centre, 0, f.names[order[k]])
+		s.drawBlock(c, sans(s.label), e.ink.word, c.Max.X+s.pt(nameGap)+s.indent(e), centre, 0, f.names[order[k]])
 	}
 }
 
@@ -266,12 +288,13 @@ func (f fitted) drawEnds(c draw.Canvas, pl *plot.Plot) {
 func (f fitted) drawRows(c draw.Canvas, pl *plot.Plot) {
 	_, y := pl.Transforms(&c)
 	for i, r := range f.rows {
-		drawBlock(c, rowFont(r), black, c.Min.X-nameGap, y(r.y), 1, f.rowLines[i])
+		f.s.drawBlock(c, f.s.rowFont(r), black, c.Min.X-f.s.pt(nameGap), y(r.y), 1, f.rowLines[i])
 	}
 }
 
 // drawExits labels curves above the place where they leave the data.
 func (f fitted) drawExits(page, c draw.Canvas, pl *plot.Plot) {
+	s := f.s
 	x, y := pl.Transforms(&c)
 	for _, e := range f.exits {
 		line := make([]vg.Point, len(e.line))
@@ -283,9 +306,9 @@ func (f fitted) drawExits(page, c draw.Canvas, pl *plot.Plot) {
 			continue
 		}
 		last := seen[len(seen)-1]
-		s := labelRuler(sans(nameSize)).elide(e.text, page.Max.X-page.Min.X)
-		at := inside(last[len(last)-1].X, textWidth(sans(nameSize), s), page.Min.X, page.Max.X)
-		drawBlock(c, sans(nameSize), e.ink.word, at, c.Max.Y+0.65*nameSize, 0.5, []string{s})
+		word := s.labelRuler(sans(s.label)).elide(e.text, page.Max.X-page.Min.X)
+		at := inside(last[len(last)-1].X, s.textWidth(sans(s.label), word), page.Min.X, page.Max.X)
+		s.drawBlock(c, sans(s.label), e.ink.word, at, c.Max.Y+0.65*s.label, 0.5, []string{word})
 	}
 }
 
@@ -294,18 +317,20 @@ func abs(v vg.Length) vg.Length { return vg.Length(math.Abs(float64(v))) }
 // setPlot gives the panel an empty plot in the house style with its titles and
 // ranges; the axes are logarithmic as p.x and p.y say.
 func (p *panel) setPlot(xTitle, yTitle string, x, y span) {
+	s := p.s
 	pl := plot.New()
 	pl.BackgroundColor = nil
 	pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max = x.min, x.max, y.min, y.max
 	p.title.x, p.title.y = xTitle, yTitle
 	pl.X.Label.Text, pl.Y.Label.Text = plainTitle(xTitle), plainTitle(yTitle)
 	for _, a := range []*plot.Axis{&pl.X, &pl.Y} {
-		a.LineStyle = draw.LineStyle{Color: axisGrey, Width: hairWidth}
-		a.Padding = 2
-		a.Label.TextStyle.Font = sans(titleSize)
-		a.Tick.Label.Font = sans(tickSize)
-		a.Tick.LineStyle = draw.LineStyle{Color: axisGrey, Width: hairWidth}
-		a.Tick.Length = tickLength
+		a.LineStyle = pen(s.grey.axis, s.hair)
+		a.Padding = s.pt(2)
+		a.Label.TextStyle.Font = sans(s.title)
+		a.Tick.Label.Font = sans(s.tick)
+		a.Tick.Label.Handler = s.numbering()
+		a.Tick.LineStyle = pen(s.grey.axis, s.hair)
+		a.Tick.Length = s.pt(tickLength)
 	}
 	if p.x.log {
 		pl.X.Scale = plot.LogScale{}

@@ -19,13 +19,13 @@ import (
 const mm = 25.4 / 72
 
 // renderPDF draws through canvas: gonum's own PDF garbles all but Latin-1.
-func renderPDF(fig Figure, w, h vg.Length) ([]byte, error) {
+func renderPDF(sh sheet, title string, w, h vg.Length) ([]byte, error) {
 	var buf bytes.Buffer
 	doc := pdf.New(&buf, float64(w)*mm, float64(h)*mm, nil)
-	doc.SetInfo(fig.title, "", "", "", "vigorlab")
+	doc.SetInfo(title, "", "", "", "vigorlab")
 	page := &pdfPage{ctx: canvas.NewContext(doc), w: w, h: h, families: map[string]*canvas.FontFamily{}}
 	vg.Initialize(page)
-	fig.Draw(draw.New(page))
+	sh.draw(draw.New(page))
 	err := errors.Join(page.err, doc.Close())
 	if err != nil {
 		return nil, fmt.Errorf("plots: PDF: %w", err)

@@ -24,6 +24,10 @@ type NamedPoint struct {
 // front with the schedules: a staircase, since between two of its points no
 // schedule gains more than the cheaper one.
 func Plan(d PlanData) (Figure, error) {
+	return newFigure("The law behind the pilot, and the front of the plan", d.panels)
+}
+
+func (d PlanData) panels(s *Style, n *notes) ([]*panel, error) {
 	law := chart{
 		what: "plan", xTitle: fmt.Sprintf("successes s among %d rollouts", d.Rollouts), yTitle: "share of prompts",
 		x: axis{integer: true}, xRange: emptySpan(), include: []float64{0},
@@ -43,19 +47,19 @@ func Plan(d PlanData) (Figure, error) {
 		kindNames: []string{closedForm: "most gain at this cost", monteCarlo: "schedule"},
 		families:  []Family{{ClosedForm: stairs(d.Front, costs.max)}},
 	}
-	for _, s := range d.Schedules {
-		front.families = append(front.families, Family{Label: s.Label, MonteCarlo: []Point{s.Point}})
+	for _, p := range d.Schedules {
+		front.families = append(front.families, Family{Label: p.Label, MonteCarlo: []Point{p.Point}})
 	}
-	f := Figure{title: "The law behind the pilot, and the front of the plan"}
+	var both []*panel
 	for _, ch := range []chart{law, front} {
-		p, err := ch.panel(&f.notes)
+		p, err := ch.panel(s, n)
 		if err != nil {
-			return Figure{}, err
+			return nil, err
 		}
 		p.share = 0.5
-		f.panels = append(f.panels, p)
+		both = append(both, p)
 	}
-	return f, nil
+	return both, nil
 }
 
 // stairs returns the points with a step before each but the first, and the last

@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 // A probe is a canvas that keeps what is drawn, in coordinates of the page.
 type probe struct {
+	s      *Style
 	w, h   vg.Length
 	state  probeState
 	stack  []probeState
@@ -52,11 +54,34 @@ type stroke struct {
 
 var _ vg.CanvasSizer = (*probe)(nil)
 
+// paper is the style of the tests of numbers.
+var paper = Paper()
+
+// looks are all that a figure may look like.
+func looks() []Style {
+	return []Style{Paper(), Talk(), Paper().inTeX(), Talk().inTeX()}
+}
+
+// where names a look and a width of it.
+func where(s Style, w Width) string {
+	if s.roman {
+		return fmt.Sprint(s, " in TeX, ", float64(w), " in")
+	}
+	return fmt.Sprint(s, ", ", float64(w), " in")
+}
+
 // look draws the figure at a width on a probe.
-func look(f Figure, w Width) *probe {
-	width, height := f.size(w)
-	p := &probe{w: width, h: height, state: probeState{a: 1, d: 1, color: color.Black, width: 1}}
-	f.Draw(draw.New(p))
+func look(f Figure, w Width) *probe { return lookIn(f, w, paper) }
+
+// lookIn does so in a style.
+func lookIn(f Figure, w Width, s Style) *probe {
+	sh, err := f.in(&s)
+	if err != nil {
+		panic(err)
+	}
+	width, height := sh.size(w)
+	p := &probe{s: &s, w: width, h: height, state: probeState{a: 1, d: 1, color: color.Black, width: 1}}
+	sh.draw(draw.New(p))
 	return p
 }
 
@@ -119,7 +144,7 @@ func (p *probe) FillString(f font.Face, at vg.Point, s string) {
 		return
 	}
 	// Letters of the font reach from 0.21 em below the baseline to 0.73 above.
-	w, size := f.Width(s), f.Font.Size
+	w, size := p.s.textWidth(f.Font, s), f.Font.Size
 	a, b := p.page(at.Add(vg.Point{Y: -0.21 * size})), p.page(at.Add(vg.Point{X: w, Y: 0.73 * size}))
 	p.words = append(p.words, word{
 		s, size, p.state.color,
@@ -148,8 +173,8 @@ func (p *probe) check(t *testing.T) {
 		t.Errorf("coordinates are not finite: %s", p.broken[0])
 	}
 	for i, w := range p.words {
-		if w.size < 7 {
-			t.Errorf("%q is set in %.3g pt, want >= 7", w.text, float64(w.size))
+		if w.size < p.s.leastType {
+			t.Errorf("%q is set in %.3g pt, want >= %v", w.text, float64(w.size), p.s.leastType)
 		}
 		if strings.HasPrefix(w.text, " ") {
 			t.Errorf("%q begins with a space, which SVG drops", w.text)
@@ -158,23 +183,30 @@ func (p *probe) check(t *testing.T) {
 			t.Errorf("%q at [%.1f, %.1f]x[%.1f, %.1f] is clipped by the page %.1fx%.1f", w.text, w.x0, w.x1, w.y0, w.y1, float64(p.w), float64(p.h))
 		}
 		for _, v := range p.words[:i] {
-			if w.size != v.size && w.upright == v.upright && !w.near(v, 1.5) {
-				continue // scripts may touch their line
+			scripts := w.size != v.size || w.upright && w.size == p.s.script
+			if scripts && w.upright == v.upright && !w.near(v, 1.5*float64(p.s.unit)) {
+				continue // they may touch their line, and the next
 			}
-			if w.overlaps(v) {
+			if w.overlaps(v, 0.3*float64(p.s.unit)) {
 				t.Errorf("%q and %q overlap", v.text, w.text)
 			}
 		}
 	}
+	for _, l := range slices.Concat(p.lines, p.fills) {
+		for _, q := range l.points {
+			if r := float64(l.radius) - 0.01; float64(q.X) < r || float64(q.Y) < r || float64(q.X) > float64(p.w)-r || float64(q.Y) > float64(p.h)-r {
+				t.Errorf("a mark at (%.1f, %.1f) of radius %.1f is clipped by the page %.1fx%.1f", float64(q.X), float64(q.Y), float64(l.radius), float64(p.w), float64(p.h))
+			}
+		}
+	}
 	for _, l := range p.lines {
-		if l.width > 0 && l.width < 0.6 { // none is drawn at width 0
-			t.Errorf("a line is %.3g pt wide, want >= 0.6", float64(l.width))
+		if l.width > 0 && l.width < p.s.leastLine { // none is drawn at width 0
+			t.Errorf("a line is %.3g pt wide, want >= %v", float64(l.width), p.s.leastLine)
 		}
 	}
 }
 
-func (w word) overlaps(v word) bool {
-	const slack = 0.3
+func (w word) overlaps(v word, slack float64) bool {
 	return w.x0 < v.x1-slack && v.x0 < w.x1-slack && w.y0 < v.y1-slack && v.y0 < w.y1-slack
 }
 
@@ -206,12 +238,12 @@ func (p *probe) scales(t *testing.T, logX, logY bool) (x, y scale) {
 	lowest := math.Inf(1)
 	for _, w := range p.words {
 		v := parse(w.text)
-		if math.IsNaN(v) || w.size != tickSize {
+		if math.IsNaN(v) || w.size != paper.tick {
 			continue
 		}
 		// Figures stand on the baseline and are 0.7 em high.
-		base := w.y0 + 0.21*float64(tickSize)
-		numbers = append(numbers, number{v, w.x0, (w.x0 + w.x1) / 2, w.x1, base, base + 0.7*float64(tickSize)})
+		base := w.y0 + 0.21*float64(paper.tick)
+		numbers = append(numbers, number{v, w.x0, (w.x0 + w.x1) / 2, w.x1, base, base + 0.7*float64(paper.tick)})
 		lowest = math.Min(lowest, base)
 	}
 	var xs, ys [][2]float64

@@ -32,47 +32,49 @@ type RankRange struct{ Low, High int }
 const maxColumns = 26
 
 // Ranks draws a map of ranks: a row a strategy, a column a population, the
-// darker the better, with the range of ranks in every cell.
+// darker the better, with the range of ranks in every cell that has room.
 func Ranks(d RanksData) (Figure, error) {
-	f := Figure{title: "Ranks of strategies"}
+	return newFigure("Ranks of strategies", d.panels)
+}
+
+func (d RanksData) panels(s *Style, n *notes) ([]*panel, error) {
 	rows, columns := len(d.Strategies), len(d.Populations)
 	if rows < 1 || rows > maxRows || columns < 1 || columns > maxColumns {
-		return Figure{}, fmt.Errorf("plots: ranks: %d strategies on %d populations, want [1, %d] on [1, %d]", rows, columns, maxRows, maxColumns)
+		return nil, fmt.Errorf("plots: ranks: %d strategies on %d populations, want [1, %d] on [1, %d]", rows, columns, maxRows, maxColumns)
 	}
-	p := &panel{y: axis{bare: true}, tall: 1.2 * vg.Inch, pitch: 1.35 * tickSize}
+	p := &panel{s: s, y: axis{bare: true}, tall: 1.2 * vg.Inch, pitch: 1.35 * s.tick}
 	for k, name := range d.Populations {
 		letter := string(rune('A' + k))
 		p.x.fixed = append(p.x.fixed, plot.Tick{Value: float64(k), Label: letter})
-		p.key = append(p.key, textSample(letter+"  "+f.notes.clean(name)))
+		p.key = append(p.key, textSample(letter+"  "+n.clean(name)))
 	}
 	var cells []rankCells
 	y, group := 0.0, ""
-	for _, s := range d.Strategies {
-		if len(s.Ranks) != columns {
-			return Figure{}, fmt.Errorf("plots: ranks: %q has %d ranks, want %d, one a population", s.Label, len(s.Ranks), columns)
+	for _, r := range d.Strategies {
+		if len(r.Ranks) != columns {
+			return nil, fmt.Errorf("plots: ranks: %q has %d ranks, want %d, one a population", r.Label, len(r.Ranks), columns)
 		}
-		for _, r := range s.Ranks {
-			if !(r == RankRange{} || r.Low >= 1 && r.High >= r.Low && r.High <= rows) {
-				return Figure{}, fmt.Errorf("plots: ranks: %q has the ranks %d to %d, want 1 to %d", s.Label, r.Low, r.High, rows)
+		for _, k := range r.Ranks {
+			if !(k == RankRange{} || k.Low >= 1 && k.High >= k.Low && k.High <= rows) {
+				return nil, fmt.Errorf("plots: ranks: %q has the ranks %d to %d, want 1 to %d", r.Label, k.Low, k.High, rows)
 			}
 		}
-		if g := f.notes.clean(s.Group); g != group {
+		if g := n.clean(r.Group); g != group {
 			p.rows = append(p.rows, row{text: g, y: y, head: true})
 			group = g
 			y--
 		}
-		p.rows = append(p.rows, row{text: f.notes.clean(s.Label), y: y})
-		cells = append(cells, rankCells{y, s.Ranks})
+		p.rows = append(p.rows, row{text: n.clean(r.Label), y: y})
+		cells = append(cells, rankCells{y, r.Ranks})
 		y--
 	}
-	p.setPlot(f.notes.clean("ranks by "+d.Objective), "", span{-0.5, float64(columns) - 0.5}, span{y + 0.5, 0.5})
+	p.setPlot(n.clean("ranks by "+d.Objective), "", span{-0.5, float64(columns) - 0.5}, span{y + 0.5, 0.5})
 	p.plot.X.Tick.LineStyle.Width = 0
 	p.plot.X.LineStyle.Width = 0
 	p.plot.X.Padding, p.plot.Y.Padding = 0, 0
 	p.plot.Y.Width = 0
-	p.plot.Add(rankMap{cells})
-	f.panels = []*panel{p}
-	return f, nil
+	p.plot.Add(rankMap{s, cells})
+	return []*panel{p}, nil
 }
 
 // rankCells are the cells of a row at height y.
@@ -81,21 +83,27 @@ type rankCells struct {
 	ranks []RankRange
 }
 
-// rankMap draws the cells.
-type rankMap struct{ rows []rankCells }
+// rankMap draws the cells; one too narrow for its numbers has its shade alone.
+type rankMap struct {
+	s    *Style
+	rows []rankCells
+}
 
 func (m rankMap) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	const gap = 0.4 // white between cells, in points
+	s := m.s
+	gap := s.pt(0.4) // white between cells
 	for _, row := range m.rows {
 		for k, r := range row.ranks {
 			if r == (RankRange{}) {
 				continue
 			}
-			fill, word := rankShade(r, len(m.rows))
+			fill, word := s.rankShade(r, len(m.rows))
 			at := vg.Point{X: x(float64(k)), Y: y(row.y)}
 			fillRect(c, fill, x(float64(k)-0.5)+gap, y(row.y-0.5)+gap, x(float64(k)+0.5)-gap, y(row.y+0.5)-gap)
-			drawBlock(c, sans(tickSize), word, at.X, at.Y, 0.5, []string{r.String()})
+			if s.textWidth(sans(s.tick), r.String()) <= x(float64(k)+0.5)-x(float64(k)-0.5) {
+				s.drawBlock(c, sans(s.tick), word, at.X, at.Y, 0.5, []string{r.String()})
+			}
 		}
 	}
 }
@@ -110,7 +118,7 @@ func (r RankRange) String() string {
 
 // rankShade returns the colour of a cell by the middle of its ranks, of n, and
 // that of its words.
-func rankShade(r RankRange, n int) (fill, word color.RGBA) {
+func (s *Style) rankShade(r RankRange, n int) (fill, word color.RGBA) {
 	share := 1.0
 	if n > 1 {
 		share = 1 - (float64(r.Low+r.High)/2-1)/float64(n-1)
@@ -120,5 +128,5 @@ func rankShade(r RankRange, n int) (fill, word color.RGBA) {
 	if shade > 0.45 {
 		word = white
 	}
-	return tint(inkOf(0).mark, shade), word
+	return tint(s.inkOf(0).mark, shade), word
 }

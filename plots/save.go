@@ -3,7 +3,6 @@ package plots
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"strings"
@@ -19,39 +18,46 @@ const (
 	PDF = "pdf" // vector, with subset fonts
 	SVG = "svg" // names its font with stand-ins of the same widths
 	PNG = "png" // at 300 dots per inch
+	TeX = "tex" // a picture for \input, with words in the fonts of the document
 )
 
 // Formats lists all formats.
-func Formats() []string { return []string{PDF, SVG, PNG} }
+func Formats() []string { return []string{PDF, SVG, PNG, TeX} }
 
 const dpi = 300
 
 // Render returns the bytes of the figure in a format, at a width in [2, 20]
-// inches. They depend on the figure, format and width alone.
-func Render(fig Figure, format string, width Width) ([]byte, error) {
-	if len(fig.panels) == 0 {
-		return nil, errors.New("plots: the figure is empty")
+// inches, for Talk [3.6, 20]. They depend on the figure, format, width and style alone.
+func Render(fig Figure, format string, width Width, style Style) ([]byte, error) {
+	if format == TeX {
+		style = style.inTeX()
 	}
-	if !(width >= 2 && width <= 20) {
-		return nil, fmt.Errorf("plots: width = %v, want [2, 20] inches", float64(width))
+	sh, err := fig.in(&style)
+	if err != nil {
+		return nil, err
 	}
-	w, h := fig.size(width)
+	if !(width >= style.least && width <= maxWidth) {
+		return nil, fmt.Errorf("plots: width = %v, want [%v, %v] inches", float64(width), style.least, maxWidth)
+	}
+	w, h := sh.size(width)
 	switch format {
 	case PDF:
-		return renderPDF(fig, w, h)
+		return renderPDF(sh, fig.title, w, h)
 	case SVG:
-		return renderSVG(fig, w, h)
+		return renderSVG(sh, w, h)
 	case PNG:
-		return renderPNG(fig, w, h)
+		return renderPNG(sh, w, h)
+	case TeX:
+		return renderTeX(sh, fig.title, w, h)
 	}
 	return nil, fmt.Errorf("plots: format = %q, want one of %s", format, strings.Join(Formats(), ", "))
 }
 
 // renderSVG draws through gonum, and names stand-ins for the font that have its
 // widths: browsers would fall back to a serif face of others.
-func renderSVG(fig Figure, w, h vg.Length) ([]byte, error) {
+func renderSVG(sh sheet, w, h vg.Length) ([]byte, error) {
 	c := vgsvg.New(w, h)
-	fig.Draw(draw.New(c))
+	sh.draw(draw.New(c))
 	var buf bytes.Buffer
 	if _, err := c.WriteTo(&buf); err != nil {
 		return nil, fmt.Errorf("plots: SVG: %w", err)
@@ -62,9 +68,9 @@ func renderSVG(fig Figure, w, h vg.Length) ([]byte, error) {
 		[]byte(`style="font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;`)), nil
 }
 
-func renderPNG(fig Figure, w, h vg.Length) ([]byte, error) {
+func renderPNG(sh sheet, w, h vg.Length) ([]byte, error) {
 	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi))
-	fig.Draw(draw.New(c))
+	sh.draw(draw.New(c))
 	var buf bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf); err != nil {
 		return nil, fmt.Errorf("plots: PNG: %w", err)

@@ -59,9 +59,13 @@ func TestGolden(t *testing.T) {
 }
 
 func raster(f Figure, w Width, dpi int) image.Image {
-	width, height := f.size(w)
+	sh, err := f.in(&paper)
+	if err != nil {
+		panic(err)
+	}
+	width, height := sh.size(w)
 	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
-	f.Draw(draw.New(c))
+	sh.draw(draw.New(c))
 	return c.Image()
 }
 
@@ -129,7 +133,7 @@ func TestPDFText(t *testing.T) {
 	}
 	figures["odd"] = must(Speedup(d))
 	for name, words := range want {
-		doc, err := Render(figures[name], PDF, TwoColumn)
+		doc, err := Render(figures[name], PDF, TwoColumn, paper)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +157,7 @@ func TestPDFText(t *testing.T) {
 // pixels.
 func TestPDFFonts(t *testing.T) {
 	for name, f := range samples() {
-		doc, err := Render(f, PDF, OneColumn)
+		doc, err := Render(f, PDF, OneColumn, paper)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +173,7 @@ func TestPDFFonts(t *testing.T) {
 // TestPDFReferences follows every cross reference: taking out the date moves
 // what comes after it.
 func TestPDFReferences(t *testing.T) {
-	doc, err := Render(samples()["speedup"], PDF, OneColumn)
+	doc, err := Render(samples()["speedup"], PDF, OneColumn, paper)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +212,7 @@ func TestTimelessRefuses(t *testing.T) {
 // TestFontsOfPDF wants the fonts whole after the date has been taken out: a
 // font's words add up to 0xB1B0AFBA, and each table's to its checksum.
 func TestFontsOfPDF(t *testing.T) {
-	doc, err := Render(samples()["comparison"], PDF, OneColumn)
+	doc, err := Render(samples()["comparison"], PDF, OneColumn, paper)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,11 +248,11 @@ func TestDashesOfPDF(t *testing.T) {
 		for _, m := range regexp.MustCompile(`\[([0-9.]+) ([0-9.]+)\] 0 d`).FindAllStringSubmatch(stream, -1) {
 			a, _ := strconv.ParseFloat(m[1], 64)
 			b, _ := strconv.ParseFloat(m[2], 64)
-			d := kinds[k].dashes
+			d := paper.dashes[k]
 			found = found || math.Abs(a/mm-float64(d[0])) < 1e-3 && math.Abs(b/mm-float64(d[1])) < 1e-3
 		}
 		if !found {
-			t.Errorf("%s: no dashes %s pt in the PDF", kinds[k].name, want)
+			t.Errorf("%s: no dashes %s pt in the PDF", kinds[k], want)
 		}
 	}
 }
@@ -260,7 +264,7 @@ func TestDeterminism(t *testing.T) {
 		out := map[string][]byte{}
 		for name, f := range samples() {
 			for _, format := range Formats() {
-				doc, err := Render(f, format, OneColumn)
+				doc, err := Render(f, format, OneColumn, paper)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -283,7 +287,7 @@ func TestDeterminism(t *testing.T) {
 func TestSVG(t *testing.T) {
 	d := sampleSpeedup()
 	d.Shapes[0].Label = `<&"'> \x00 ` + "\x00\x1b\uFFFE" + `style="font-family:Liberation Sans;`
-	doc, err := Render(must(Speedup(d)), SVG, OneColumn)
+	doc, err := Render(must(Speedup(d)), SVG, OneColumn, paper)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +331,7 @@ func TestSVG(t *testing.T) {
 }
 
 func TestPNGResolution(t *testing.T) {
-	doc, err := Render(samples()["speedup"], PNG, OneColumn)
+	doc, err := Render(samples()["speedup"], PNG, OneColumn, paper)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +353,7 @@ func TestPNGResolution(t *testing.T) {
 func TestAspect(t *testing.T) {
 	for name, f := range samples() {
 		for _, w := range []Width{OneColumn, TwoColumn} {
-			doc, err := Render(f, PNG, w)
+			doc, err := Render(f, PNG, w, paper)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -357,8 +361,8 @@ func TestAspect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := float64(c.Height) / float64(c.Width); math.Abs(got-f.Aspect(w)) > 0.002 {
-				t.Errorf("%s at %v in: height over width = %v, Aspect says %v", name, w, got, f.Aspect(w))
+			if got := float64(c.Height) / float64(c.Width); math.Abs(got-f.Aspect(w, paper)) > 0.002 {
+				t.Errorf("%s at %v in: height over width = %v, Aspect says %v", name, w, got, f.Aspect(w, paper))
 			}
 		}
 	}
@@ -372,15 +376,21 @@ func TestRenderErrors(t *testing.T) {
 		width        Width
 		want         string
 	}{
-		{"format", "jpg", f, OneColumn, `format = "jpg", want one of pdf, svg, png`},
+		{"format", "jpg", f, OneColumn, `format = "jpg", want one of pdf, svg, png, tex`},
 		{"width NaN", PDF, f, Width(math.NaN()), "width = NaN, want [2, 20] inches"},
 		{"width 0", PDF, f, 0, "width = 0, want [2, 20] inches"},
 		{"width 21", PDF, f, 21, "width = 21, want [2, 20] inches"},
 		{"empty figure", PDF, Figure{}, OneColumn, "the figure is empty"},
 	} {
-		if _, err := Render(c.f, c.format, c.width); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Render(c.f, c.format, c.width, paper); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
+	}
+	if _, err := Render(f, PDF, OneColumn, Talk()); err == nil || !strings.Contains(err.Error(), "width = 3.35, want [3.6, 20] inches") {
+		t.Errorf("a talk in a column of a paper: error %v, want the range", err)
+	}
+	if _, err := Render(f, PDF, OneColumn, Style{}); err == nil || !strings.Contains(err.Error(), "the style is empty, want one of paper, talk") {
+		t.Errorf("the zero Style: error %v, want the names of styles", err)
 	}
 }
 
@@ -388,7 +398,7 @@ func TestRenderErrors(t *testing.T) {
 // millimetres.
 func pageStream(t *testing.T, f Figure, w Width) string {
 	t.Helper()
-	doc, err := Render(f, PDF, w)
+	doc, err := Render(f, PDF, w, paper)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,121 +1,161 @@
 package plots
 
 import (
+	"fmt"
 	"image/color"
+	"strings"
 
-	stdfont "golang.org/x/image/font"
-	"gonum.org/v1/plot/font"
-	_ "gonum.org/v1/plot/font/liberation" // the house's typeface
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The house style. Sizes are final: a figure is drawn at the width at which it
-// is printed, so that no font is below 7 pt and no line below 0.6 pt.
-const (
-	tickSize  = vg.Length(7)   // numbers at the ticks, keys
-	nameSize  = vg.Length(7.5) // direct labels
-	titleSize = vg.Length(8.5) // titles of axes
+// A Style is how figures look: Paper or Talk. Sizes are final: a figure is drawn
+// at the width at which it is shown. Render refuses the zero Style.
+type Style struct {
+	name         string
+	column, page Width     // of figures in a column, and across a page or slide
+	least        Width     // that words have room in
+	unit         vg.Length // what a point of a distance on paper is here
 
-	scriptSize = vg.Length(7) // what is raised or lowered in them
+	sizes          // of type
+	texSizes sizes // of type in TeX, whose own fonts come in steps
+	lines
 
-	hairWidth  = vg.Length(0.6) // axes, ticks, grid, leaders, caps of intervals
-	errorWidth = vg.Length(0.8) // intervals
-	lineWidth  = vg.Length(1.2) // curves
-	boundWidth = vg.Length(0.9) // caps, bounds and references
+	dot    vg.Length                   // radius
+	dashes [monteCarlo + 1][]vg.Length // of the kinds of curves
 
-	dotRadius  = vg.Length(1.9)
-	whiskerEnd = vg.Length(1.6) // half the bar across the end of an interval
-	tickLength = vg.Length(2.5)
-	margin     = vg.Length(2)  // around the page
-	panelGap   = vg.Length(4)  // half the gap between panels
-	keyLine    = vg.Length(14) // the piece of line in a key
-	keyDot     = vg.Length(8)  // the room of a dot in a key
-	keyFill    = vg.Length(9)  // the room of a colour in a key
-	leading    = 1.15          // line distance over font size
-)
+	inks   []ink
+	shades []color.RGBA // the cells of a binned scatter, few cases to many
+	grey   greys
+	shapes []draw.GlyphDrawer // the marks of points; a new one each time the inks have run out
+
+	leastType, leastLine vg.Length // what nothing is below
+
+	roman bool // type is that of a document, which is measured as Computer Modern
+}
+
+// sizes are those of type, in points.
+type sizes struct {
+	tick   vg.Length // numbers at the ticks, keys
+	label  vg.Length // direct labels
+	title  vg.Length // titles of axes
+	script vg.Length // what is raised or lowered in them
+}
+
+// lines are widths of lines, in points.
+type lines struct {
+	hair     vg.Length // axes, ticks, grid, leaders, caps of intervals
+	interval vg.Length
+	curve    vg.Length
+	bound    vg.Length // caps, bounds and references
+}
+
+// greys are the colours of what is no series.
+type greys struct {
+	axis, grid color.RGBA
+	bound      ink
+}
 
 // An ink is a colour for marks and its darker twin for words, which has a
 // contrast of at least 4.5 to 1 on white.
 type ink struct{ mark, word color.RGBA }
 
-// inks are the colours of the series, in order of lightness (CIE L* 11, 32, 43,
-// 56, 69), so that they stay apart in grey; TestPalette measures that, and
-// their distance under three kinds of colour blindness.
-var inks = [...]ink{
-	{rgb(0x12174d), rgb(0x12174d)}, // navy
-	{rgb(0xcc6f0c), rgb(0xa65605)}, // orange
-	{rgb(0x06707c), rgb(0x06707c)}, // teal
-	{rgb(0x8f1b38), rgb(0x8f1b38)}, // crimson
-	{rgb(0x74acea), rgb(0x3a70b3)}, // sky
+// Paper returns the style of a column or a page of a paper: type of 7 to 8.5 pt,
+// no line below 0.6 pt.
+func Paper() Style {
+	return Style{
+		name:   "paper",
+		column: OneColumn, page: TwoColumn, least: 2, unit: 1,
+
+		sizes:    sizes{tick: 7, label: 7.5, title: 8.5, script: 7},
+		texSizes: sizes{tick: 8, label: 8, title: 9, script: 7},
+		lines:    lines{hair: 0.6, interval: 0.8, curve: 1.2, bound: 0.9},
+
+		dot: 1.9,
+		dashes: [...][]vg.Length{
+			closedForm: nil,
+			truncated:  {5, 2},
+			meanField:  {1.3, 1.5},
+			monteCarlo: nil,
+		},
+
+		// In order of lightness (CIE L* 11, 32, 43, 56, 69), so that they stay apart in
+		// grey; TestPalette measures that, and their distance under three kinds of
+		// colour blindness.
+		inks: []ink{
+			{rgb(0x12174d), rgb(0x12174d)}, // navy
+			{rgb(0xcc6f0c), rgb(0xa65605)}, // orange
+			{rgb(0x06707c), rgb(0x06707c)}, // teal
+			{rgb(0x8f1b38), rgb(0x8f1b38)}, // crimson
+			{rgb(0x74acea), rgb(0x3a70b3)}, // sky
+		},
+		shades: []color.RGBA{
+			rgb(0xd3dbe9), rgb(0xa9b8d4), rgb(0x7d90ba), rgb(0x4f6399), rgb(0x12174d),
+		},
+		grey: greys{
+			axis: rgb(0x404040), grid: rgb(0xe4e4e4),
+			bound: ink{rgb(0x808080), rgb(0x606060)},
+		},
+		shapes: []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, diamond{}, draw.PyramidGlyph{}},
+
+		leastType: 7, leastLine: 0.6,
+	}
 }
 
-var (
-	black     = rgb(0x000000)
-	axisGrey  = rgb(0x404040)
-	boundGrey = rgb(0x808080)
-	gridGrey  = rgb(0xe4e4e4)
-	white     = rgb(0xffffff)
-	boundInk  = ink{boundGrey, rgb(0x606060)}
-)
-
-// shades colour the cells of a binned scatter, few cases to many.
-var shades = [...]color.RGBA{
-	rgb(0xd3dbe9), rgb(0xa9b8d4), rgb(0x7d90ba), rgb(0x4f6399), rgb(0x12174d),
+// Talk returns the style of a slide 13.33 inches wide, half of it or all: twice
+// the type of Paper and more than twice its lines, in its colours. Type is of 14
+// to 17 pt, no line below 1.25 pt.
+func Talk() Style {
+	s := Paper()
+	s.name = "talk"
+	s.column, s.page, s.least, s.unit = 6, 12.5, 3.6, 2
+	s.sizes = sizes{tick: 14, label: 15, title: 17, script: 14}
+	s.texSizes = sizes{tick: 14.4, label: 14.4, title: 17.28, script: 14.4}
+	s.lines = lines{hair: 1.25, interval: 1.9, curve: 2.8, bound: 2}
+	s.dot = 3.9
+	s.dashes[truncated], s.dashes[meanField] = []vg.Length{11, 4.5}, []vg.Length{3, 3.3}
+	s.leastType, s.leastLine = 14, 1.25
+	return s
 }
 
-// A kind says where the numbers of a curve come from; the dash tells it.
-type kind int
+// Styles lists the names of all styles.
+func Styles() []string { return []string{Paper().name, Talk().name} }
 
-const (
-	closedForm kind = iota
-	truncated
-	meanField
-	monteCarlo
-)
-
-var kinds = [...]struct {
-	name   string
-	dashes []vg.Length
-}{
-	closedForm: {"closed form", nil},
-	truncated:  {"truncated", []vg.Length{5, 2}},
-	meanField:  {"mean field", []vg.Length{1.3, 1.5}},
-	monteCarlo: {"Monte Carlo", nil},
+// ParseStyle returns the style of a name.
+func ParseStyle(name string) (Style, error) {
+	for _, s := range []Style{Paper(), Talk()} {
+		if s.name == name {
+			return s, nil
+		}
+	}
+	return Style{}, fmt.Errorf("plots: style = %q, want one of %s", name, strings.Join(Styles(), ", "))
 }
 
-// shapes are the marks of points; a new one each time the inks have run out.
-var shapes = [...]draw.GlyphDrawer{
-	draw.CircleGlyph{}, draw.BoxGlyph{}, diamond{}, draw.PyramidGlyph{},
+// String returns the style's name.
+func (s Style) String() string { return s.name }
+
+// Width returns the width in this style of what is w wide on paper: its column
+// for OneColumn, its page for TwoColumn, and others in proportion.
+func (s Style) Width(w Width) Width {
+	switch w {
+	case OneColumn:
+		return s.column
+	case TwoColumn:
+		return s.page
+	}
+	return w * s.column / OneColumn
 }
 
 // inkOf returns the colour of series i; beyond the palette they repeat.
-func inkOf(i int) ink { return inks[i%len(inks)] }
+func (s *Style) inkOf(i int) ink { return s.inks[i%len(s.inks)] }
 
 // shapeOf returns the mark of series i.
-func shapeOf(i int) draw.GlyphDrawer { return shapes[i/len(inks)%len(shapes)] }
+func (s *Style) shapeOf(i int) draw.GlyphDrawer { return s.shapes[i/len(s.inks)%len(s.shapes)] }
 
-// tint mixes c with white: share is that of c.
-func tint(c color.RGBA, share float64) color.RGBA {
-	mix := func(v uint8) uint8 { return uint8(255 - share*(255-float64(v)) + 0.5) }
-	return color.RGBA{mix(c.R), mix(c.G), mix(c.B), 255}
-}
+// pt returns a distance that is v points on paper.
+func (s *Style) pt(v vg.Length) vg.Length { return v * s.unit }
 
-// veil is a see-through c for areas that may lie over each other.
-func veil(c color.RGBA) color.NRGBA { return color.NRGBA{c.R, c.G, c.B, 51} } // a fifth
-
-func rgb(v uint32) color.RGBA {
-	return color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
-}
-
-// sans is Liberation Sans, which has Greek, the comparison signs and square
-// roots, but neither superscripts beyond 3 nor a nabla.
-func sans(size vg.Length) font.Font {
-	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
-}
-
-func bold(size vg.Length) font.Font {
-	f := sans(size)
-	f.Weight = stdfont.WeightBold
-	return f
+// pen returns the line style of a colour.
+func pen(c color.Color, width vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: width}
 }

@@ -6,8 +6,11 @@ import (
 	"regexp"
 	"strings"
 
+	stdfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
+	_ "gonum.org/v1/plot/font/liberation" // the house's typeface
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -17,9 +20,85 @@ func face(f font.Font) font.Face {
 	return plot.DefaultTextHandler.Cache().Lookup(f, f.Size)
 }
 
-func textWidth(f font.Font, s string) vg.Length {
+// sans is Liberation Sans, which has Greek, the comparison signs and square
+// roots, but neither superscripts beyond 3 nor a nabla.
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
+
+func bold(size vg.Length) font.Font {
+	f := sans(size)
+	f.Weight = stdfont.WeightBold
+	return f
+}
+
+// leading is the distance of lines over the size of their font.
+const leading = 1.15
+
+// textWidth returns the room that a word takes.
+func (s *Style) textWidth(f font.Font, word string) vg.Length {
+	if s.roman {
+		return romanWidth(f, word)
+	}
 	fc := face(f)
-	return fc.Width(s)
+	return fc.Width(word)
+}
+
+// A setter is a canvas that sets words in fonts of its own, so that it has to
+// know which point of a line stays in its place.
+type setter interface {
+	// set writes a line, of a title or not, on the baseline of at, into the room that
+	// the layout leaves it; align as in drawBlock.
+	set(f font.Font, at vg.Point, room vg.Length, align float64, line string, title bool)
+}
+
+// setterOf returns the setter below a canvas, nil if there is none.
+func setterOf(c vg.Canvas) setter {
+	for {
+		switch inner := c.(type) {
+		case setter:
+			return inner
+		case draw.Canvas:
+			c = inner.Canvas
+		case *draw.Canvas:
+			c = inner.Canvas
+		default:
+			return nil
+		}
+	}
+}
+
+// write writes one line on the baseline of at.
+func (s *Style) write(c vg.Canvas, f font.Font, at vg.Point, align float64, word string) {
+	room := s.textWidth(f, word)
+	if c := setterOf(c); c != nil {
+		c.set(f, at, room, align, word, false)
+		return
+	}
+	c.FillString(face(f), vg.Point{X: at.X - vg.Length(align)*room, Y: at.Y}, word)
+}
+
+// numbering writes the numbers of axes, for gonum.
+type numbering struct {
+	text.Plain
+	s *Style
+}
+
+func (s *Style) numbering() text.Handler {
+	return numbering{text.Plain{Fonts: plot.DefaultTextHandler.Cache()}, s}
+}
+
+// Box has the width of the style.
+func (n numbering) Box(word string, f font.Font) (width, height, depth vg.Length) {
+	_, height, depth = n.Plain.Box(word, f)
+	return n.s.textWidth(f, word), height, depth
+}
+
+// Draw writes a number that is not turned.
+func (n numbering) Draw(c vg.Canvas, word string, sty text.Style, at vg.Point) {
+	c.SetColor(sty.Color)
+	at.Y += sty.Height(word)*vg.Length(sty.YAlign) - sty.FontExtents().Ascent + sty.Font.Size
+	n.s.write(c, sty.Font, at, -float64(sty.XAlign), word)
 }
 
 // blockHeight is the height of n lines.
@@ -29,13 +108,12 @@ func blockHeight(f font.Font, n int) vg.Length {
 
 // drawBlock writes lines whose block is centred at height y. align is 0 for
 // text that starts at x, 0.5 centred, 1 for text that ends at x.
-func drawBlock(c draw.Canvas, f font.Font, col color.Color, x, y vg.Length, align float64, lines []string) {
-	fc := face(f)
+func (s *Style) drawBlock(c draw.Canvas, f font.Font, col color.Color, x, y vg.Length, align float64, lines []string) {
 	// Figures and capitals are about 0.7 em high.
 	base := y + blockHeight(f, len(lines))/2 - 0.85*f.Size
 	c.SetColor(col)
-	for _, s := range lines {
-		c.FillString(fc, vg.Point{X: x - vg.Length(align)*fc.Width(s), Y: base}, s)
+	for _, line := range lines {
+		s.write(c, f, vg.Point{X: x, Y: base}, align, line)
 		base -= f.Size * leading
 	}
 }
@@ -48,14 +126,13 @@ type ruler struct {
 }
 
 // labelRuler is for labels: specifications also break where their parts join.
-func labelRuler(f font.Font) ruler {
-	return ruler{func(s string) vg.Length { return textWidth(f, s) }, " ,;:/+"}
+func (s *Style) labelRuler(f font.Font) ruler {
+	return ruler{func(word string) vg.Length { return s.textWidth(f, word) }, " ,;:/+"}
 }
 
 // titleRuler is for titles of axes, which may hold scripts.
-func titleRuler() ruler {
-	f := sans(titleSize)
-	return ruler{func(s string) vg.Length { return piecesWidth(pieces(s), f) }, " "}
+func (s *Style) titleRuler() ruler {
+	return ruler{func(title string) vg.Length { return s.piecesWidth(pieces(title)) }, " "}
 }
 
 // wrap breaks s into the fewest lines no wider than width, at most n, and makes
@@ -161,30 +238,30 @@ func pieces(s string) []piece {
 	return out
 }
 
-// font returns the piece's font and how far it is raised.
-func (p piece) font(f font.Font) (font.Font, vg.Length) {
+// pieceFont returns the font of a piece of a title and how far it is raised.
+func (s *Style) pieceFont(p piece) (font.Font, vg.Length) {
 	switch p.script {
 	case 1:
-		return font.From(f, scriptSize), 0.36 * f.Size
+		return sans(s.script), 0.36 * s.title
 	case -1:
-		return font.From(f, scriptSize), -0.18 * f.Size
+		return sans(s.script), -0.18 * s.title
 	}
-	return f, 0
+	return sans(s.title), 0
 }
 
-func piecesWidth(ps []piece, f font.Font) vg.Length {
+func (s *Style) piecesWidth(ps []piece) vg.Length {
 	var w vg.Length
 	for _, p := range ps {
-		pf, _ := p.font(f)
-		w += textWidth(pf, p.text)
+		pf, _ := s.pieceFont(p)
+		w += s.textWidth(pf, p.text)
 	}
 	return w
 }
 
 // drawTitle writes the lines of a title, centred at the point; upright titles
 // run from below.
-func drawTitle(c draw.Canvas, lines []string, at vg.Point, upright bool) {
-	f := sans(titleSize)
+func (s *Style) drawTitle(c draw.Canvas, lines []string, at vg.Point, upright bool) {
+	f := sans(s.title)
 	c.Push()
 	defer c.Pop()
 	if upright {
@@ -195,14 +272,19 @@ func drawTitle(c draw.Canvas, lines []string, at vg.Point, upright bool) {
 	base := at.Y + blockHeight(f, len(lines))/2 - 0.85*f.Size
 	for _, line := range lines {
 		ps := pieces(line)
-		x := at.X - piecesWidth(ps, f)/2
+		room := s.piecesWidth(ps)
+		if c := setterOf(c); c != nil {
+			c.set(f, vg.Point{X: at.X, Y: base}, room, 0.5, line, true)
+			ps = nil
+		}
+		x := at.X - room/2
 		for _, p := range ps {
-			pf, rise := p.font(f)
+			pf, rise := s.pieceFont(p)
 			// SVG drops spaces at either end of a text.
 			word := strings.TrimLeft(p.text, " ")
-			indent := textWidth(pf, p.text) - textWidth(pf, word)
+			indent := s.textWidth(pf, p.text) - s.textWidth(pf, word)
 			c.FillString(face(pf), vg.Point{X: x + indent, Y: base + rise}, word)
-			x += textWidth(pf, p.text)
+			x += s.textWidth(pf, p.text)
 		}
 		base -= leading * f.Size
 	}

@@ -38,8 +38,8 @@ func saveRun[R any](ctx context.Context, d *rundir.Dir, r func() result[R], draw
 // what they do not show.
 func saveDrawings(d *rundir.Dir, drawings []drawing) (notes []string, err error) {
 	for _, g := range drawings {
-		for _, format := range plots.Formats() {
-			content, err := plots.Render(g.figure, format, g.width)
+		for _, format := range []string{plots.PDF, plots.SVG, plots.PNG} {
+			content, err := plots.Render(g.figure, format, g.width, plots.Paper())
 			if err != nil {
 				return nil, fmt.Errorf("figure %s: %w", g.name, err)
 			}
