@@ -238,6 +238,9 @@ func (p *texPage) arc(step vg.PathComp) {
 
 // set writes a line; it is turned where the page is.
 func (p *texPage) set(f font.Font, at vg.Point, room vg.Length, align float64, line string, title bool) {
+	if line == "" {
+		return
+	}
 	command := `\vlword`
 	if math.Abs(p.state.b) > 0.5 {
 		command = `\vlturned`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"image/color"
 	"maps"
 	"math"
 	"os"
@@ -19,6 +20,7 @@ import (
 	stdfont "golang.org/x/image/font"
 	"golang.org/x/text/unicode/norm"
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
 )
 
 // texTool finds a program of TeX, beside package pgf, or skips the test.
@@ -258,5 +260,209 @@ func TestRomanWidths(t *testing.T) {
 		if n != 52 || len(widths) < 100 {
 			t.Errorf("%s: %d letters of %d signs", c.name, n, len(widths))
 		}
+	}
+}
+
+// TestTeXSqueezes sets a figure in letters that are wider than its room: TeX
+// squeezes them, and the figure keeps its size.
+func TestTeXSqueezes(t *testing.T) {
+	doc, err := Render(samples()["speedup"], TeX, OneColumn, Paper())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, _ := typeset(t, `\documentclass{article}
+\usepackage{pgf}
+\renewcommand{\rmdefault}{cmtt}
+\begin{document}
+\noindent\hbox to 3.35in{\input{figure.tex}\hss}\par
+\end{document}
+`, map[string][]byte{"figure.tex": doc})
+	squeezed := 0
+	for _, line := range complaint.FindAllString(log, -1) {
+		if strings.HasPrefix(line, "vigorlab: a word") {
+			squeezed++
+		} else {
+			t.Error(line)
+		}
+	}
+	if squeezed < 5 {
+		t.Errorf("%d words are squeezed, want >= 5", squeezed)
+	}
+}
+
+// readTeX reads a figure in TeX back, as a probe sees it.
+func readTeX(t *testing.T, doc string, s Style) *probe {
+	t.Helper()
+	p := &probe{s: &s}
+	colors := map[string]color.RGBA{}
+	var fill, line color.Color
+	var path stroke
+	var arc []vg.Point
+	opacity := 1.0
+	_, doc, _ = strings.Cut(doc, `\begin{pgfpicture}`)
+	for _, m := range regexp.MustCompile(`\\(definecolor|pgfset[a-z]+|vl[a-z]+)\b((?:\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*)`).FindAllStringSubmatch(doc, -1) {
+		args := regexp.MustCompile(`\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}`).FindAllStringSubmatch(m[2], -1)
+		number := func(i int) vg.Length {
+			v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSuffix(args[i][1], "bp"), "pt"), 64)
+			if err != nil {
+				t.Fatalf("%s: %v", m[0], err)
+			}
+			return vg.Length(v)
+		}
+		at := func(i int) vg.Point { return vg.Point{X: number(i), Y: number(i + 1)} }
+		switch m[1] {
+		case "definecolor":
+			var r, g, b uint8
+			fmt.Sscanf(args[2][1], "%d,%d,%d", &r, &g, &b)
+			colors[args[0][1]] = color.RGBA{r, g, b, 255}
+		case "pgfsetfillcolor":
+			fill = colors[args[0][1]]
+		case "pgfsetstrokecolor":
+			line = colors[args[0][1]]
+		case "pgfsetfillopacity":
+			opacity = float64(number(0))
+		case "pgfsetlinewidth":
+			path.width = number(0)
+		case "pgfsetdash":
+			path.dashes = nil
+			for _, d := range regexp.MustCompile(`[0-9.]+`).FindAllString(args[0][1], -1) {
+				v, _ := strconv.ParseFloat(d, 64)
+				path.dashes = append(path.dashes, vg.Length(v))
+			}
+		case "vlm", "vll":
+			path.points = append(path.points, at(0))
+		case "vlc":
+			arc = append(arc, at(4))
+		case "vls", "vlf":
+			done := path
+			done.color = line
+			if m[1] == "vlf" {
+				done.color = fill
+				if c := fill.(color.RGBA); opacity < 1 {
+					done.color = color.NRGBA{c.R, c.G, c.B, uint8(math.Round(255 * opacity))}
+				}
+			}
+			if len(arc) == 4 { // a circle, in quarters from the right
+				done.points = []vg.Point{{X: (arc[3].X + arc[1].X) / 2, Y: (arc[0].Y + arc[2].Y) / 2}}
+				done.radius = (arc[3].X - arc[1].X) / 2
+			}
+			if m[1] == "vls" {
+				p.lines = append(p.lines, done)
+			} else {
+				p.fills = append(p.fills, done)
+			}
+			path.points, arc = nil, nil
+		case "vlword", "vlturned":
+			var x, y float64
+			fmt.Sscanf(args[0][1], `\pgfqpoint{%fbp}{%fbp}`, &x, &y)
+			room := float64(number(2))
+			left := map[string]float64{"left": 0, "center": 0.5, "right": 1}[args[1][1]] * room
+			w := word{text: args[5][1], size: number(3), color: colors[args[4][1]], x0: x - left, y0: y, x1: x - left + room, upright: m[1] == "vlturned"}
+			if w.upright {
+				w.x0, w.y0, w.y1 = x, y-left, y-left+room
+			}
+			p.words = append(p.words, w)
+		}
+	}
+	return p
+}
+
+// TestTeXDrawsTheSame reads every figure in TeX back: the same lines, areas and
+// words stand at the same places in the same colours as on the probe, which the
+// tests of numbers read.
+func TestTeXDrawsTheSame(t *testing.T) {
+	for name, f := range samples() {
+		for _, s := range []Style{Paper(), Talk()} {
+			doc, err := Render(f, TeX, s.column, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := lookIn(f, s.column, s.inTeX()), readTeX(t, string(doc), s)
+			want.lines = slices.DeleteFunc(want.lines, func(l stroke) bool { return l.width == 0 })
+			sameStrokes(t, fmt.Sprint(name, ", ", s, ", lines"), got.lines, want.lines, true)
+			sameStrokes(t, fmt.Sprint(name, ", ", s, ", areas"), got.fills, want.fills, false)
+			sameWords(t, fmt.Sprint(name, ", ", s), got.words, want.words)
+		}
+	}
+}
+
+// hundredth is how well a place is known, in points.
+const hundredth = 0.011
+
+func sameStrokes(t *testing.T, what string, got, want []stroke, lines bool) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d, want %d", what, len(got), len(want))
+		return
+	}
+	for i, w := range want {
+		g := got[i]
+		same := len(g.points) == len(w.points) && g.color == w.color && math.Abs(float64(g.radius-w.radius)) < hundredth
+		if lines {
+			same = same && fmt.Sprint(g.dashes) == fmt.Sprint(w.dashes) && math.Abs(float64(g.width-w.width)) < hundredth
+		}
+		for k := 0; same && k < len(w.points); k++ {
+			d := g.points[k].Sub(w.points[k])
+			same = math.Abs(float64(d.X)) < hundredth && math.Abs(float64(d.Y)) < hundredth
+		}
+		if !same {
+			t.Errorf("%s: %d of them is %+v, want %+v", what, i, g, w)
+			return
+		}
+	}
+}
+
+// sameWords compares all but titles with scripts, which are several words on a
+// probe.
+func sameWords(t *testing.T, what string, got, want []word) {
+	t.Helper()
+	for _, g := range got {
+		found := strings.Contains(g.text, `\vlscript`)
+		for _, w := range want {
+			at := w.x0
+			if w.upright {
+				at = w.x1 - 0.21*float64(w.size) // the baseline
+			}
+			near := math.Abs(g.x0-at) < 2*hundredth && (w.upright || math.Abs(g.x1-w.x1) < 2*hundredth)
+			base := w.y0 + 0.21*float64(w.size)
+			if w.upright {
+				base = w.y0
+			}
+			found = found || near && math.Abs(g.y0-base) < 2*hundredth && g.size == w.size && g.color == color.RGBAModel.Convert(w.color) && g.upright == w.upright
+		}
+		if !found {
+			t.Errorf("%s: %+v stands elsewhere or looks otherwise on the probe", what, g)
+		}
+	}
+	if len(got) == 0 || len(got) > len(want) {
+		t.Errorf("%s: %d words, want [1, %d]", what, len(got), len(want))
+	}
+}
+
+// TestTeXArcs wants the curves of a circle within 3e-4 of its radius.
+func TestTeXArcs(t *testing.T) {
+	p := &texPage{state: texState{a: 1, d: 1}}
+	centre, r := vg.Point{X: 500, Y: 400}, vg.Length(300)
+	p.arc(vg.PathComp{Type: vg.ArcComp, Pos: centre, Radius: r, Start: 0.3, Angle: -2 * math.Pi})
+	last := centre.Add(vg.Point{X: r * vg.Length(math.Cos(0.3)), Y: r * vg.Length(math.Sin(0.3))})
+	curves := regexp.MustCompile(`\\vlc((?:\{[-0-9.]+\}){6})`).FindAllStringSubmatch(p.body.String(), -1)
+	if len(curves) != 4 {
+		t.Fatalf("%d curves, want 4", len(curves))
+	}
+	for _, c := range curves {
+		var v [6]float64
+		for i, s := range regexp.MustCompile(`[-0-9.]+`).FindAllString(c[1], -1) {
+			v[i], _ = strconv.ParseFloat(s, 64)
+		}
+		for u := 0.0; u <= 1; u += 0.125 {
+			b := func(p0, p1, p2, p3 float64) float64 {
+				return (1-u)*(1-u)*(1-u)*p0 + 3*u*(1-u)*(1-u)*p1 + 3*u*u*(1-u)*p2 + u*u*u*p3
+			}
+			x, y := b(float64(last.X), v[0], v[2], v[4]), b(float64(last.Y), v[1], v[3], v[5])
+			if d := math.Hypot(x-float64(centre.X), y-float64(centre.Y)); math.Abs(d/float64(r)-1) > 3e-4 {
+				t.Errorf("a point at (%.2f, %.2f) is %.3f from the centre, want %v", x, y, d, r)
+			}
+		}
+		last = vg.Point{X: vg.Length(v[4]), Y: vg.Length(v[5])}
 	}
 }
