@@ -59,7 +59,11 @@ var paper = Paper()
 
 // looks are all that a figure may look like.
 func looks() []Style {
-	return []Style{Paper(), Talk(), Paper().inTeX(), Talk().inTeX()}
+	all := styles()
+	for _, s := range styles() {
+		all = append(all, s.inTeX())
+	}
+	return all
 }
 
 // where names a look and a width of it.

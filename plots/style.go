@@ -118,12 +118,21 @@ func Talk() Style {
 	return s
 }
 
+// styles are all there are.
+func styles() []Style { return []Style{Paper(), Talk()} }
+
 // Styles lists the names of all styles.
-func Styles() []string { return []string{Paper().name, Talk().name} }
+func Styles() []string {
+	var names []string
+	for _, s := range styles() {
+		names = append(names, s.name)
+	}
+	return names
+}
 
 // ParseStyle returns the style of a name.
 func ParseStyle(name string) (Style, error) {
-	for _, s := range []Style{Paper(), Talk()} {
+	for _, s := range styles() {
 		if s.name == name {
 			return s, nil
 		}

@@ -75,7 +75,7 @@ func TestLab(t *testing.T) {
 // CIE 1976 colour difference under every kind of colour blindness; and each shade
 // 10 darker than the one before.
 func TestPalette(t *testing.T) {
-	for _, s := range []Style{Paper(), Talk()} {
+	for _, s := range styles() {
 		t.Run(s.name, func(t *testing.T) { checkInks(t, s) })
 	}
 }
@@ -107,7 +107,7 @@ func checkInks(t *testing.T, s Style) {
 // 4.5 to 1 (the latter is WCAG 2 AA for text), and the frame of axes 7 to 1.
 func TestContrast(t *testing.T) {
 	contrast := func(c color.RGBA) float64 { return 1.05 / (luminance(linear(c)) + 0.05) }
-	for _, s := range []Style{Paper(), Talk()} {
+	for _, s := range styles() {
 		for _, k := range append(s.inks, s.grey.bound) {
 			if c := contrast(k.mark); c < 2.3 {
 				t.Errorf("%v: mark %v: contrast %.2f, want >= 2.3", s, k.mark, c)
