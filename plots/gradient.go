@@ -220,7 +220,7 @@ func (d diagonal) Plot(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		from, to := vg.Point{X: x(lo), Y: y(lo)}, vg.Point{X: x(hi), Y: y(hi)}
 		c.FillPolygon(white, []vg.Point{from, to, {X: to.X, Y: c.Max.Y}, {X: c.Min.X, Y: c.Max.Y}, {X: c.Min.X, Y: from.Y}})
-		equality{d.s}.Plot(c, p)
+		equality(d).Plot(c, p)
 	}
 }
 
