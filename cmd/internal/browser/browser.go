@@ -1,7 +1,5 @@
-// Package browser opens pages of the project in a headless Chromium, for tests
-// alone: what a page asks for and complains of, how it looks at a size and in a
-// colour scheme, what a click or a key does. It refuses to judge a page, and
-// nothing that a page asks for beyond this machine is resolved.
+//go:build !race
+
 package browser
 
 import (
@@ -39,6 +37,7 @@ func Start(t *testing.T) *Browser {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program(t)),
+		chromedp.DisableGPU,
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
 	)
 	if os.Geteuid() == 0 {
