@@ -1,0 +1,96 @@
+// Package pages writes finished runs as one page of HTML that holds all it shows
+// and asks for nothing: figures stand in it as SVG, tables sort, and a policy in its
+// head forbids every request. It refuses to compute: it shows what is in run
+// directories, and an incomplete, foreign or damaged one is an error.
+package pages
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+
+	"vigorlab/cmd/vigorlab/internal/rundir"
+)
+
+var (
+	//go:embed page.tmpl
+	pageTemplate string
+	//go:embed page.css
+	pageStyle string
+	//go:embed page.js
+	pageScript string
+)
+
+var page = template.Must(template.New("page").Parse(pageTemplate))
+
+// A Run is a complete run as the page shows it.
+type Run struct {
+	ID       string // of the section: run-1
+	Name     string // the folder of the directory, without its path
+	Title    string
+	Record   *rundir.Record
+	Coding   string
+	Tally    []Count // of verdicts, where the run has claims
+	Warnings []string
+	Sections []Section
+
+	Claims, Tables, Figures int // that the sections show
+}
+
+// A Count is how many claims have a verdict.
+type Count struct {
+	Verdict Verdict
+	Number  int
+}
+
+// A Section is a part of a run under a heading of its own.
+type Section struct {
+	ID, Title string
+	Blocks    []Block
+}
+
+// A Block is one thing of a section; exactly one of its fields is set.
+type Block struct {
+	Heading   string
+	Paragraph []Span
+	List      [][]Span
+	Code      string
+	Facts     []Fact
+	Table     *Table
+	Figure    *Figure
+}
+
+// A Fact is a line of a list of names and values.
+type Fact struct {
+	Name  string
+	Value Span
+}
+
+// A Figure is a picture with its caption.
+type Figure struct {
+	Name    string
+	Alt     string
+	Caption []Span
+	SVG     template.HTML
+	Width   float64 // in points, as it stands in a paper
+}
+
+// policy forbids every request and every script but the page's own. Styles stand in
+// the page, and inside its figures as attributes.
+func policy() string {
+	sum := sha256.Sum256([]byte(pageScript))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'"
+}
+
+// Write writes the page of runs in their order. The same runs give the same bytes.
+func Write(w io.Writer, title string, runs []*Run) error {
+	return page.Execute(w, struct {
+		Title, Policy string
+		Style         template.CSS
+		Script        template.JS
+		Runs          []*Run
+	}{title, policy(), template.CSS(pageStyle), template.JS(pageScript), runs})
+}
