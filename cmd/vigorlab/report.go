@@ -46,7 +46,7 @@ unless the command line that made the run has them.`,
 		RunE: func(cmd *cobra.Command, dirs []string) error { return f.run(cmd.Context(), a, dirs) },
 	}
 	flags := cmd.Flags()
-	flags.Var(&textFlag{&f.title, "title", "the page's title", &f.faults}, "title", "`TITLE` of the page (default that of the run)")
+	flags.Var(&textFlag{&f.title, "title", "the page's title", &f.faults}, "title", "`TITLE` of the page (default Report on, and the run's name)")
 	flags.Var(&textFlag{&f.out, "out", "a file", &f.faults}, "out", "write the page to `FILE`, which ends in .html")
 	f.registerFormat(flags)
 	flags.BoolVar(&f.force, "force", false, "replace the file of --out")
@@ -117,9 +117,9 @@ func (f *reportFlags) heading(runs []*pages.Run) string {
 	case f.title != "":
 		return f.title
 	case len(runs) == 1:
-		return runs[0].Title
+		return "Report on " + runs[0].Name
 	}
-	return fmt.Sprintf("%d runs of vigorlab", len(runs))
+	return fmt.Sprintf("Report on %d runs", len(runs))
 }
 
 // A reportRow is what the page has of a run.

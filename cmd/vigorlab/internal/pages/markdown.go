@@ -63,7 +63,7 @@ func parse(report string) []part {
 			parts, lines = append(parts, part{level: len(h[1]), lines: []string{h[2]}}), lines[1:]
 		case i != nil:
 			parts, lines = append(parts, part{figure: i[1]}), lines[1:]
-		case emphasis(line) != "" && len(parts) > 0 && parts[len(parts)-1].figure != "":
+		case emphasis(line) != "" && captionless(parts):
 			parts[len(parts)-1].caption, lines = emphasis(line), lines[1:]
 		case strings.HasPrefix(line, "    "):
 			parts = append(parts, part{code: true, lines: take(func(l string) bool { return strings.HasPrefix(l, "    ") })})
@@ -77,6 +77,15 @@ func parse(report string) []part {
 		}
 	}
 	return parts
+}
+
+// captionless reports whether the last part is a figure that has no caption yet.
+func captionless(parts []part) bool {
+	if len(parts) == 0 {
+		return false
+	}
+	last := parts[len(parts)-1]
+	return last.figure != "" && last.caption == ""
 }
 
 // continues reports whether a line goes on with a paragraph.

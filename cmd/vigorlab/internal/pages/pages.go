@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"regexp"
 
 	"vigorlab/cmd/vigorlab/internal/rundir"
 )
@@ -23,7 +24,7 @@ var (
 	pageScript string
 )
 
-var page = template.Must(template.New("page").Parse(pageTemplate))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"breaks": breaks}).Parse(pageTemplate))
 
 // A Run is a complete run as the page shows it.
 type Run struct {
@@ -56,10 +57,10 @@ type Block struct {
 	Heading   string
 	Paragraph []Span
 	List      [][]Span
-	Code      string
+	Command   []string // flag by flag
 	Facts     []Fact
 	Table     *Table
-	Figure    *Figure
+	Figures   []*Figure // beside each other where there is room
 }
 
 // A Fact is a line of a list of names and values.
@@ -75,6 +76,24 @@ type Figure struct {
 	Caption []Span
 	SVG     template.HTML
 	Width   float64 // in points, as it stands in a paper
+}
+
+// widest is the width, in points, up to which figures stand beside each other: that
+// of a column of a paper, and some more.
+const widest = 300
+
+// Wide reports whether a figure has a line of its own.
+func (f *Figure) Wide() bool { return f.Width > widest }
+
+// parting is where a line of code may break: behind the signs that part it, and in
+// names, not in numbers.
+var parting = regexp.MustCompile(`[,_/:]|\.\b[A-Za-z]`)
+
+// breaks lets a line of code break.
+func breaks(text string) template.HTML {
+	return template.HTML(parting.ReplaceAllStringFunc(template.HTMLEscapeString(text), func(sign string) string {
+		return sign[:1] + "<wbr>" + sign[1:]
+	}))
 }
 
 // policy forbids every request and every script but the page's own. Styles stand in

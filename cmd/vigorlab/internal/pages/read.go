@@ -271,10 +271,24 @@ func wordsOf(name string) string { return strings.ReplaceAll(name, "-", " ") }
 func (r *reader) caption(name string) ([]Span, error) {
 	file := "figures/" + name + ".caption.md"
 	if !r.has(file) {
-		return []Span{{Text: wordsOf(name) + ", " + r.run.Coding + " coding: "}, {r.run.Record.Reproduce, true}}, nil
+		return r.subject(name), nil
 	}
 	content, err := r.root.ReadFile(file)
 	return inline(strings.Join(strings.Fields(string(content)), " ")), err
+}
+
+// subjects are the specs without which no figure can be read.
+var subjects = strings.Fields("population populations table tables strategy strategies policy replicates seeds seed")
+
+// subject says what a figure shows: its name, and what it is of.
+func (r *reader) subject(name string) []Span {
+	spans := words(strings.ToUpper(name[:1]) + wordsOf(name[1:]))
+	for _, f := range facts("", r.run.Record.Specs) {
+		if slices.Contains(subjects, f.Name) {
+			spans = append(spans, Span{Text: ", " + f.Name + " "}, f.Value)
+		}
+	}
+	return append(spans, Span{Text: ", " + r.run.Coding + " coding."})
 }
 
 // section begins a section; those before it are finished.
@@ -286,15 +300,19 @@ func (r *reader) section(title string) *Section {
 
 func (r *reader) last() *Section { return &r.run.Sections[len(r.run.Sections)-1] }
 
-// put appends blocks to the last section.
+// put appends blocks to the last section. A figure behind others joins them.
 func (r *reader) put(blocks ...Block) {
+	s := r.last()
 	for _, b := range blocks {
 		if b.Table != nil {
 			r.run.Tables++
 		}
+		if n := len(s.Blocks); b.Figures != nil && n > 0 && s.Blocks[n-1].Figures != nil {
+			s.Blocks[n-1].Figures = append(s.Blocks[n-1].Figures, b.Figures...)
+			continue
+		}
+		s.Blocks = append(s.Blocks, b)
 	}
-	s := r.last()
-	s.Blocks = append(s.Blocks, blocks...)
 }
 
 // tableID returns a name for the next table.
@@ -388,7 +406,7 @@ func (r *reader) place(p part) error {
 		f.Caption = inline(p.caption)
 	}
 	if !r.placed[p.figure] {
-		r.put(Block{Figure: f})
+		r.put(Block{Figures: []*Figure{f}})
 	}
 	r.placed[p.figure] = true
 	return nil
@@ -436,7 +454,7 @@ func (r *reader) leftFigures() {
 	}
 	r.section("Figures")
 	for _, name := range left {
-		r.put(Block{Figure: r.figures[name]})
+		r.put(Block{Figures: []*Figure{r.figures[name]}})
 	}
 }
 
@@ -518,11 +536,20 @@ func shownJSON(value json.RawMessage) string {
 	return line.String()
 }
 
+// flagsOf splits a command line before its flags.
+func flagsOf(line string) []string {
+	parts := strings.Split(line, " --")
+	for i := range parts[1:] {
+		parts[i+1] = "--" + parts[i+1]
+	}
+	return parts
+}
+
 // repeat puts how to get the same numbers again. The machine's name stays at home.
 func (r *reader) repeat() {
 	rec := r.run.Record
 	r.section("How to repeat it")
-	r.put(Block{Code: rec.Reproduce})
+	r.put(Block{Command: flagsOf(rec.Reproduce)})
 	source := rec.Version
 	if rec.Revision != "" {
 		source += " (" + rec.Revision + ")"

@@ -16,8 +16,12 @@ import (
 
 // drawing are the elements of SVG that a figure may have: what draws, and nothing
 // that runs, fetches or embeds.
-var drawing = strings.Fields(`svg g defs title desc path rect line circle ellipse polyline polygon text tspan
+var drawing = strings.Fields(`svg g defs path rect line circle ellipse polyline polygon text tspan
 	clipPath use symbol marker pattern linearGradient radialGradient stop`)
+
+// spoken are elements that only say what is drawn. They are left out: the label says
+// it, and a browser would read HTML in them.
+var spoken = []string{"title", "desc", "metadata"}
 
 // attributes are those that a figure's elements may have, besides those that begin
 // with a word of presentation.
@@ -55,6 +59,12 @@ func inlineSVG(content []byte, prefix, label string) (template.HTML, float64, er
 		}
 		switch token := token.(type) {
 		case xml.StartElement:
+			if slices.Contains(spoken, token.Name.Local) {
+				if err := d.Skip(); err != nil {
+					return "", 0, err
+				}
+				continue
+			}
 			if err := w.open(token, depth); err != nil {
 				return "", 0, err
 			}
