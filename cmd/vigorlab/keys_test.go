@@ -106,6 +106,14 @@ func outcomesFile(t *testing.T, dir string) string {
 	return path
 }
 
+// runOf runs a command and returns its run directory.
+func runOf(t *testing.T, args ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), args[0])
+	runTable(t, append(args, "--out", dir, "--quiet"))
+	return dir
+}
+
 // questionsFile writes a small data set of questions with answers.
 func questionsFile(t *testing.T, dir string) {
 	t.Helper()
@@ -303,6 +311,9 @@ func TestKeys(t *testing.T) {
 			"table.0.finite_batch": figureKeys, "table.0.gains_rollout": "effective gradient_variance progress signal",
 			"simulated.0": "gain gain_per_second provenance rounds seconds strategy", "front.0": "by gain gain_per_second rounds seconds strategy", "theorem2": "eta speedup strategy",
 			"theorem2.speedup": "1 1/2 1/3", "validation": "reason times", "pilot.0": "gain prompts rollouts",
+		}},
+		{"report " + runOf(t, "theory", "--population", "uniform") + " --out " + filepath.Join(t.TempDir(), "page.html"), map[string]string{
+			"": "coding command page runs schema title version", "runs.0": "claims command directory figures tables",
 		}},
 		{"strategies", map[string]string{
 			"0":              "capabilities name parameters provenance source taxonomy",

@@ -41,7 +41,7 @@ unless the command line that made the run has them.`,
 
   # several runs, under a title of your own
   vigorlab simulate --population beta:a=0.1,b=0.9 --strategy vigor --batch 64 --replicates 50 --out hard
-  vigorlab report easy hard --title "VIGOR on two populations" --out both.html`,
+  vigorlab report easy hard --title Populations --out both.html`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, dirs []string) error { return f.run(cmd.Context(), a, dirs) },
 	}
@@ -103,7 +103,7 @@ func (f *reportFlags) read(dirs []string) []*pages.Run {
 		if errors.As(err, &incomplete) {
 			f.hint("finish that run: give its command again, or see " + filepath.Join(dir, "run.json"))
 		}
-		f.add("report "+shown(dir), err)
+		f.add("report "+shown(dir)+":", err)
 		if err == nil {
 			runs = append(runs, run)
 		}

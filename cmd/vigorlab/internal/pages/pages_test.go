@@ -312,7 +312,7 @@ func TestReadRefuses(t *testing.T) {
 		damage func(t *testing.T, dir string)
 		want   string
 	}{
-		"no run":             {remove("run.json"), "holds no run.json, want the directory of a run"},
+		"no run":             {remove("run.json"), "no run.json in it, want the directory of a run"},
 		"torn record":        {put("run.json", `{"schema":1,`), "run.json: unexpected end of JSON input"},
 		"other schema":       {edit("schema", 2), `run.json: schema = "2", want 1`},
 		"no command":         {edit("command", ""), `run.json: command = "", want`},

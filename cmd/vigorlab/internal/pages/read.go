@@ -108,7 +108,7 @@ func nameOf(dir string) (string, error) {
 func readRecord(dir string) (*rundir.Record, error) {
 	record, err := rundir.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("holds no %s, want the directory of a run", recordFile)
+		return nil, fmt.Errorf("no %s in it, want the directory of a run", recordFile)
 	}
 	var unread *fs.PathError
 	if errors.As(err, &unread) {
