@@ -117,7 +117,7 @@ func TestReportOfEveryCommand(t *testing.T) {
 		"theory":   "--population uniform",
 		"replay":   "--table " + table + " --replicates 5",
 		"fit":      table + " --replicates 2 --family beta",
-		"plan":     table + " --batch 16 --max-rounds 2 --replicates 3 --worlds 40",
+		"plan":     "--population uniform --batch 8 --group 4 --max-rounds 1 --replicates 0 --worlds 0",
 		"compare":  "--population uniform --strategy vigor --batch 4 --steps 2 --replicates 3",
 		"train":    strings.TrimPrefix(quickTraining, "train ") + " --policy softmax:floor=1e-3 --lr 10",
 		"rollout":  "--source synthetic:beta:a=0.3,b=0.7 --batch 32 --strategy vigor",

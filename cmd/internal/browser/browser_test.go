@@ -47,9 +47,9 @@ func TestBrowser(t *testing.T) {
 		return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 	}
 	own := write("page.html", page)
+	p := b.Open(t, own) // of most subtests: a tab costs a second of processor time
 
 	t.Run("a page that asks for nothing", func(t *testing.T) {
-		p := b.Open(t, own)
 		if got := p.Requests(); len(got) != 1 || got[0] != own {
 			t.Errorf("requests %q, want the page alone", got)
 		}
@@ -58,7 +58,6 @@ func TestBrowser(t *testing.T) {
 		}
 	})
 	t.Run("contrast", func(t *testing.T) { // #767676 and #777777 are known as the pair about 4.5 on white
-		p := b.Open(t, own)
 		want := map[string]float64{"4.54": 4.54, "4.48": 4.48, "half black": 3.98, "3.98": 3.98, "svg": 4.54, "k": 18.26} // a button is #efefef
 		for _, text := range p.Texts() {
 			if w, ok := want[text.Text]; !ok || !(math.Abs(text.Ratio-w) < 0.05) {
@@ -71,7 +70,6 @@ func TestBrowser(t *testing.T) {
 		}
 	})
 	t.Run("schemes", func(t *testing.T) {
-		p := b.Open(t, own)
 		const background = `getComputedStyle(document.documentElement).backgroundColor`
 		for scheme, want := range map[string]string{"dark": "rgb(0, 0, 0)", "light": "rgb(255, 255, 255)"} {
 			p.Scheme(scheme)
@@ -79,7 +77,7 @@ func TestBrowser(t *testing.T) {
 		}
 	})
 	t.Run("overflow", func(t *testing.T) {
-		p := b.Open(t, own)
+		defer p.Resize(1280, 800)
 		if got := p.Overflow(); got != 0 {
 			t.Errorf("at 1280 pixels it is %v too wide", got)
 		}
@@ -96,7 +94,6 @@ func TestBrowser(t *testing.T) {
 		}
 	})
 	t.Run("click and keys", func(t *testing.T) {
-		p := b.Open(t, own)
 		p.Click("#k")
 		p.Wait(`document.title === "clicked 1"`)
 		p.Press(kb.Enter)
@@ -105,7 +102,6 @@ func TestBrowser(t *testing.T) {
 		p.Wait(`document.title === "clicked 3"`)
 	})
 	t.Run("pictures", func(t *testing.T) {
-		p := b.Open(t, own)
 		picture, err := png.Decode(bytes.NewReader(p.Screenshot()))
 		if err != nil || picture.Bounds().Dx() != 1280 {
 			t.Errorf("a picture of %v, %v, want one 1280 pixels wide", picture, err)
@@ -115,14 +111,15 @@ func TestBrowser(t *testing.T) {
 		}
 	})
 	t.Run("complaints", func(t *testing.T) {
-		for name, c := range map[string]struct{ content, want string }{
-			"thrown": {`<script>throw new Error("planted")</script>`, "Error: planted"},
-			"said":   {`<script>console.error("planted", 7)</script>`, `console.error: "planted" 7`},
-			"policy": {`<meta http-equiv="Content-Security-Policy" content="default-src 'none'"><script>1</script>`, "Content Security Policy"},
+		for content, wants := range map[string][]string{
+			`<script>console.error("planted", 7); throw new Error("planted")</script>`:                   {"Error: planted", `console.error: "planted" 7`},
+			`<meta http-equiv="Content-Security-Policy" content="default-src 'none'"><script>1</script>`: {"Content Security Policy"},
 		} {
-			p := b.Open(t, write(name+".html", "<!doctype html>"+c.content))
-			if got := strings.Join(p.Errors(), "\n"); !strings.Contains(got, c.want) {
-				t.Errorf("%s: errors %q, want %q", name, got, c.want)
+			p := b.Open(t, write("faulty.html", "<!doctype html>"+content))
+			for _, want := range wants {
+				if got := strings.Join(p.Errors(), "\n"); !strings.Contains(got, want) {
+					t.Errorf("%s: errors %q, want %q", content, got, want)
+				}
 			}
 		}
 	})
