@@ -95,7 +95,7 @@ func kindsOf(families []Family) string {
 	var names []string
 	for k := range kinds {
 		if slices.ContainsFunc(families, func(f Family) bool { return len(f.of(kind(k))) > 0 }) {
-			names = append(names, kinds[k].name)
+			names = append(names, kinds[k])
 		}
 	}
 	return strings.Join(names, ", ")

@@ -40,7 +40,7 @@ func familyRows(panel string, families []Family, ceiling []Point) []Row {
 	var rows []Row
 	for _, f := range families {
 		for k := range kinds {
-			rows = append(rows, pointRows(Row{Panel: panel, Series: f.Label, Number: kinds[k].name}, f.of(kind(k)))...)
+			rows = append(rows, pointRows(Row{Panel: panel, Series: f.Label, Number: kinds[k]}, f.of(kind(k)))...)
 		}
 	}
 	return append(rows, pointRows(Row{Panel: panel, Series: "cap, any law", Number: "cap"}, ceiling)...)

@@ -63,7 +63,7 @@ func (g *gallery) save(d *rundir.Dir) (notes []string, err error) {
 	for i := range g.figures {
 		f := &g.figures[i]
 		f.Caption.Strategies, f.Caption.What = markedStrategies(f.Caption.Strategies, f.Caption.What)
-		pictures, own, err := f.Pictures(figures.Look{Formats: drawnFormats})
+		pictures, own, err := f.Pictures(figures.Look{Style: plots.Paper(), Formats: drawnFormats})
 		if err != nil {
 			return nil, err
 		}

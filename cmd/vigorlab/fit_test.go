@@ -10,6 +10,7 @@ import (
 	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/distributions/fit"
+	"vigorlab/plots"
 )
 
 // fitOf fits three families to a small table.
@@ -145,7 +146,7 @@ func TestFitFigures(t *testing.T) {
 	var names []string
 	for _, f := range r.drawings().figures {
 		names = append(names, f.Name)
-		if _, notes, err := f.Pictures(figures.Look{}); err != nil || len(notes) > 0 {
+		if _, notes, err := f.Pictures(figures.Look{Style: plots.Paper()}); err != nil || len(notes) > 0 {
 			t.Errorf("figure %s: %v, %q", f.Name, err, notes)
 		}
 	}

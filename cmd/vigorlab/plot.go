@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +22,7 @@ import (
 type plotFlags struct {
 	common
 	names   []string
+	style   string
 	width   string
 	image   string
 	drawing bool // a flag is given that only drawing heeds
@@ -33,14 +33,15 @@ func newPlot(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot RUNDIR ...",
 		Short: "Draw the figures of runs again, for a paper or a slide",
-		Long: `plot draws figures of run directories again: at another width, in another format,
-or the same figure of several runs in one. It reads what the runs keep, and never
+		Long: `plot draws figures of run directories again: at another width, for a slide, in
+another format, or the same figure of several runs in one. It reads what the runs keep, and never
 computes their results anew. Without --out it lists the figures that there are.
 
 --out FOLDER gets every picture with its data (NAME.csv, and NAME.json to draw it
 from) and its caption (NAME.caption.md, and NAME.caption.tex to \input in a figure
-environment). --out FILE.pdf, .svg or .png names the file of one figure in that
-format, and gets the picture alone.
+environment). --out FILE.pdf, .svg, .png or .tex names the file of one figure in that
+format, and gets the picture alone. A .tex picture is for \input, with the fonts of
+the document, which must load pgf.
 
 Of several runs, a figure has the series of all, and its labels say by what their
 specs differ: the seed, the population. Ranks, plans and clouds of gradients are of
@@ -49,18 +50,19 @@ one run each.`,
   vigorlab simulate --population beta:a=0.1,b=0.3 --replicates 50 --out run
   vigorlab plot run
 
-  # all of them as a PDF and a bitmap, with data and captions
-  vigorlab plot run --image pdf,png --out paper
+  # all of them for LaTeX, with data and captions
+  vigorlab plot run --image pdf,tex --out paper
 
-  # one of them across a page
+  # one of them across a page, and for a slide
   vigorlab plot run --figure allocation --width page --out allocation.pdf
+  vigorlab plot run --figure allocation --style talk --out slide.svg
 
   # two seeds in one figure
   vigorlab simulate --population beta:a=0.1,b=0.3 --replicates 50 --seed 2 --out again
   vigorlab plot run again --figure group-sizes --out both`,
 		Args: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, name := range []string{"width", "image"} {
+			for _, name := range []string{"style", "width", "image"} {
 				f.drawing = f.drawing || cmd.Flags().Changed(name)
 			}
 			return f.run(cmd.Context(), a, args)
@@ -68,7 +70,8 @@ one run each.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.names, "figure", nil, "`NAME` of a figure, repeatable, or all (the default)")
-	flags.Var(&textFlag{&f.width, "width", "column, page or inches", &f.faults}, "width", "`WIDTH` of the pictures: column, page, or inches in [2, 20] (default as the run drew them)")
+	f.choice(flags, &f.style, "style", plots.Styles(), "`STYLE` of the pictures, for a page or a slide")
+	flags.Var(&textFlag{&f.width, "width", "column, page or inches", &f.faults}, "width", "`WIDTH` of the pictures: column, page, or inches in [2, 20] (default as the run drew them, on a slide in proportion)")
 	flags.Var(&textFlag{&f.image, "image", "a list such as pdf,svg", &f.faults}, "image", "`FORMATS` of the pictures, a list of "+strings.Join(plots.Formats(), ", ")+" (default "+strings.Join(drawnFormats, ",")+", or that of the file of --out)")
 	f.registerFormat(flags)
 	flags.Var(&textFlag{&f.out, "out", "a folder, or a file", &f.faults}, "out", "draw into `PATH`: a folder, or the file of one figure in one format")
@@ -119,28 +122,19 @@ func (f *plotFlags) look() figures.Look {
 			}
 		}
 	}
-	var err error
-	if l.Width, err = parseWidth(f.width); err != nil {
-		f.add("--width", err)
+	style, err := plots.ParseStyle(f.style)
+	if err != nil { // which the flag has checked
+		f.add("--style", err)
+		return l
+	}
+	l.Style = style
+	if f.width == "" {
+		return l
+	}
+	if l.Width, err = plots.ParseWidth(f.width, style); err != nil {
+		f.addf("--width = %s, want column, page or inches in [2, 20]", shown(f.width))
 	}
 	return l
-}
-
-// parseWidth returns a width, 0 for that of a figure.
-func parseWidth(text string) (plots.Width, error) {
-	switch text {
-	case "":
-		return 0, nil
-	case "column":
-		return plots.OneColumn, nil
-	case "page":
-		return plots.TwoColumn, nil
-	}
-	inches, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(inches >= 2 && inches <= 20) {
-		return 0, fmt.Errorf("= %s, want column, page or inches in [2, 20]", shown(text))
-	}
-	return plots.Width(inches), nil
 }
 
 // A drawnRun is a run directory with figures.
@@ -294,6 +288,9 @@ func (f *plotFlags) line(paths []string) string {
 	}
 	for _, name := range f.names {
 		l.add("figure", name)
+	}
+	if f.out != "" {
+		l.add("style", f.style)
 	}
 	for _, flag := range []struct{ name, value string }{{"width", f.width}, {"image", f.image}, {"out", f.out}} {
 		if flag.value != "" {

@@ -55,7 +55,8 @@ type File struct {
 
 // A Look is how a picture is drawn.
 type Look struct {
-	Width   plots.Width // 0 for that of the figure
+	Style   plots.Style
+	Width   plots.Width // 0 for that of the figure in the style
 	Formats []string    // of plots.Formats
 }
 
@@ -67,10 +68,10 @@ func (f *Figure) Pictures(look Look) (files []File, notes []string, err error) {
 	}
 	width := look.Width
 	if width == 0 {
-		width = f.Width
+		width = look.Style.Width(f.Width)
 	}
 	for _, format := range look.Formats {
-		content, err := plots.Render(drawn, format, width)
+		content, err := plots.Render(drawn, format, width, look.Style)
 		if err != nil {
 			return nil, nil, fmt.Errorf("figure %s: %w", f.Name, err)
 		}

@@ -450,7 +450,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || !same(reflect.ValueOf(again), reflect.ValueOf(figure)) {
 			t.Fatalf("%v: written and read again\n%+v\nwant\n%+v", err, again, figure)
 		}
-		_, _, _ = figure.Pictures(figures.Look{Formats: []string{plots.SVG}}) // an error is fine, a panic is not
+		_, _, _ = figure.Pictures(figures.Look{Style: plots.Paper(), Formats: []string{plots.SVG, plots.TeX}}) // an error is fine, a panic is not
 		for i := range 2 {
 			_, _, _ = figures.Overlay([]figures.Run{{Name: "a", Figure: figure}, {Name: "b", Figure: []*figures.Figure{figure, again}[i]}})
 		}
