@@ -10,16 +10,33 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"vigorlab/plots"
 )
 
 // TestHelpExamples runs every example of the help texts.
 func TestHelpExamples(t *testing.T) {
 	root := newRoot(&app{})
+	drawn := map[string]bool{}
+	skipped := false
 	for _, cmd := range root.Commands() {
 		if !cmd.IsAvailableCommand() || cmd.Name() == "help" || cmd.Name() == "completion" {
 			continue
 		}
-		t.Run(cmd.Name(), func(t *testing.T) { runExamples(t, cmd) })
+		ran := false
+		t.Run(cmd.Name(), func(t *testing.T) {
+			ran = true
+			runExamples(t, cmd)
+			for _, kind := range checkFigures(t) {
+				drawn[kind] = true
+			}
+		})
+		skipped = skipped || !ran // by -run
+	}
+	for _, kind := range plots.Kinds() {
+		if !drawn[kind] && !skipped && kind != plots.KindPlan { // see TestPlotRepeats
+			t.Errorf("no example draws a figure of kind %s", kind)
+		}
 	}
 }
 

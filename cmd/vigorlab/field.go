@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/plots"
 	"vigorlab/sim"
@@ -513,20 +514,43 @@ func (w *comparedWorld) grid(names, groups []string, columns []column) output.Gr
 
 // drawings returns the figures of the comparison: ranks by every objective
 // and, population by population, who gets the rollouts and what they reach.
-func (c *fieldComparison) drawings() ([]drawing, error) {
-	var g gallery
+func (c *fieldComparison) drawings() *gallery {
+	first := c.worlds[0]
+	g := newGallery("compare", figures.Caption{
+		Replicates: replicated(first.Replicates, "runs of %d steps of %d prompts", first.Steps, first.Batch),
+		Seeds:      []uint64{first.Seed}, Commands: []string{c.reproduce},
+	})
 	for _, o := range c.objectives() {
-		g.addWide("ranks-"+strings.ReplaceAll(o, "_", "-"), plots.TwoColumn, func() (plots.Figure, error) { return plots.Ranks(c.ranksData(o)) })
+		data := c.ranksData(o)
+		words := "Ranks by " + data.Objective + ", 1 for the best: the range that paired differences leave open."
+		caption := &g.addWide("ranks-"+strings.ReplaceAll(o, "_", "-"), words, data).Caption
+		caption.Populations, caption.Strategies = data.Populations, c.ranked()
+		caption.Intervals = []string{fmt.Sprintf("ranks hold together with probability %.4g on a population", 1-first.Level)}
 	}
 	for i, w := range c.worlds {
-		g.add("allocation-"+letter(i), func() (plots.Figure, error) {
-			return plots.Allocation(w.allocationData(w.shown(c.groups, "progress")))
-		})
-		g.add("cost-quality-"+letter(i), func() (plots.Figure, error) {
-			return plots.CostQuality(w.curveData(w.shown(c.groups, "effective")))
-		})
+		add := func(name, what, by string, draw func([]int) plots.Data) {
+			shown := w.shown(c.groups, by)
+			caption := &g.add(name+"-"+letter(i), what, draw(shown)).Caption
+			caption.Populations, caption.Intervals = []string{w.name}, []string{normalReplicates}
+			for _, k := range shown {
+				caption.Strategies = append(caption.Strategies, w.Strategies[k].Strategy)
+			}
+		}
+		add("allocation", "Mean rollouts of a prompt by its success probability, in bins, relative to equal rollouts for all.", "progress", w.allocationData)
+		add("cost-quality", "What was reached by the rollouts generated so far.", "effective", w.curveData)
 	}
-	return g.drawings, g.err
+	return g
+}
+
+// ranked lists the strategies that have ranks.
+func (c *fieldComparison) ranked() []string {
+	var specs []string
+	for k, s := range c.worlds[0].Strategies {
+		if c.groups[k] != groupBars {
+			specs = append(specs, s.Strategy)
+		}
+	}
+	return specs
 }
 
 // letter names population i in figures and tables.
@@ -564,8 +588,8 @@ func objectiveWords(objective string) string {
 }
 
 // ranksData returns the ranks by an objective; populations without it have none.
-func (c *fieldComparison) ranksData(objective string) plots.RanksData {
-	d := plots.RanksData{Objective: objectiveWords(objective)}
+func (c *fieldComparison) ranksData(objective string) *plots.RanksData {
+	d := &plots.RanksData{Objective: objectiveWords(objective)}
 	for _, w := range c.worlds {
 		d.Populations = append(d.Populations, w.name)
 	}
@@ -610,8 +634,8 @@ func (w *comparedWorld) shown(groups []string, name string) []int {
 	return shown
 }
 
-func (w *comparedWorld) allocationData(shown []int) plots.AllocationData {
-	d := plots.AllocationData{Relative: true}
+func (w *comparedWorld) allocationData(shown []int) plots.Data {
+	d := &plots.AllocationData{Relative: true}
 	for _, k := range shown {
 		f := plots.Family{Label: labelSpec(w.Strategies[k].Strategy)}
 		for _, b := range w.Strategies[k].Allocation {
@@ -626,9 +650,9 @@ func (w *comparedWorld) allocationData(shown []int) plots.AllocationData {
 
 // curveData returns the mixed groups that were trained on or, where the
 // prompts learn, the mean success probability.
-func (w *comparedWorld) curveData(shown []int) plots.CostQualityData {
+func (w *comparedWorld) curveData(shown []int) plots.Data {
 	learns := strings.HasPrefix(w.Drift, sim.DriftLearning)
-	d := plots.CostQualityData{Quality: "mixed groups trained on, per prompt of the batch"}
+	d := &plots.CostQualityData{Quality: "mixed groups trained on, per prompt of the batch"}
 	if learns {
 		d.Quality = "mean success probability of the prompt set"
 	}

@@ -4,69 +4,132 @@ import (
 	"context"
 	"fmt"
 
+	"vigorlab/cmd/vigorlab/internal/figures"
+	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/plots"
 	"vigorlab/sim"
 )
 
-// A drawing is a figure under its file name.
-type drawing struct {
-	name   string
-	figure plots.Figure
-	width  plots.Width
-}
-
 // saveRun writes the results and figures of a one-shot run into its directory,
 // if there is one, and returns what the figures do not show.
-func saveRun[R any](ctx context.Context, d *rundir.Dir, r func() result[R], draw func() ([]drawing, error)) (notes []string, err error) {
+func saveRun[R any](ctx context.Context, d *rundir.Dir, r func() result[R], draw func() *gallery) (notes []string, err error) {
 	if d == nil {
 		return nil, nil
 	}
 	return await(ctx, func() ([]string, error) {
-		drawings, err := draw()
-		if err != nil {
-			return nil, err
+		g := draw()
+		if g.err != nil {
+			return nil, g.err
 		}
 		if err := r().save(d); err != nil {
 			return nil, err
 		}
-		return saveDrawings(d, drawings)
+		return g.save(d)
 	})
 }
 
-// saveDrawings writes every figure in every format into figures/, and returns
-// what they do not show.
-func saveDrawings(d *rundir.Dir, drawings []drawing) (notes []string, err error) {
-	for _, g := range drawings {
-		for _, format := range []string{plots.PDF, plots.SVG, plots.PNG} {
-			content, err := plots.Render(g.figure, format, g.width, plots.Paper())
-			if err != nil {
-				return nil, fmt.Errorf("figure %s: %w", g.name, err)
-			}
-			if err := d.Write("figures/"+g.name+"."+format, content); err != nil {
+// A gallery is the figures of a run.
+type gallery struct {
+	made    figures.Figure // what all of them share
+	figures []figures.Figure
+	err     error // in place of figures
+}
+
+// newGallery returns an empty gallery whose captions share what all figures of a run
+// state.
+func newGallery(command string, c figures.Caption) *gallery {
+	return &gallery{made: figures.Figure{Version: version, Command: command, Coding: output.Signed, Width: plots.OneColumn, Caption: c}}
+}
+
+// add adds a figure, and returns it for what its caption has of its own.
+func (g *gallery) add(name, what string, data plots.Data) *figures.Figure {
+	f := g.made
+	f.Name, f.Data, f.Caption.What = name, data, what
+	g.figures = append(g.figures, f)
+	return &g.figures[len(g.figures)-1]
+}
+
+// addWide adds a figure that needs more than a column.
+func (g *gallery) addWide(name, what string, data plots.Data) *figures.Figure {
+	f := g.add(name, what, data)
+	f.Width = plots.TwoColumn
+	return f
+}
+
+// save writes every figure with its data and captions into figures/, and returns
+// what the figures do not show.
+func (g *gallery) save(d *rundir.Dir) (notes []string, err error) {
+	for i := range g.figures {
+		f := &g.figures[i]
+		f.Caption.Strategies, f.Caption.What = markedStrategies(f.Caption.Strategies, f.Caption.What)
+		pictures, own, err := f.Pictures(figures.Look{Style: plots.Paper(), Formats: drawnFormats})
+		if err != nil {
+			return nil, err
+		}
+		records, err := f.Records()
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range append(pictures, records...) {
+			if err := d.Write(figuresFolder+"/"+file.Name, file.Content); err != nil {
 				return nil, err
 			}
 		}
-		for _, note := range g.figure.Notes() {
-			notes = append(notes, fmt.Sprintf("figure %s: %s", g.name, note))
-		}
+		notes = append(notes, own...)
 	}
 	return notes, nil
 }
 
+// figuresFolder is where figures are in a run directory.
+const figuresFolder = "figures"
+
+// drawnFormats are the formats that every run draws.
+var drawnFormats = []string{plots.PDF, plots.SVG, plots.PNG}
+
+// markedStrategies marks the specs of reconstructions, and says below a figure what
+// the mark means.
+func markedStrategies(specs []string, what string) ([]string, string) {
+	all, note := make([]string, len(specs)), ""
+	for i, s := range specs {
+		if all[i] = marked(s, s); all[i] != s {
+			note = " " + reconstructedNote
+		}
+	}
+	return all, what + note
+}
+
+// What intervals of captions are.
+const (
+	normalBatches    = "95 %, mean ± 1.96 standard errors over batches"
+	normalReplicates = "95 %, mean ± 1.96 standard errors over replicates"
+	normalPrompts    = "95 %, mean ± 1.96 standard errors over prompts"
+)
+
+// replicated says how many of what there are; none where there is no randomness.
+func replicated(n int, format string, args ...any) []string {
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d ", n) + fmt.Sprintf(format, args...)}
+}
+
 // drawings returns the figures of a comparison: who gets the rollouts, group
 // sizes and, strategy by strategy, screening errors.
-func (c *comparison) drawings() ([]drawing, error) {
+func (c *comparison) drawings() *gallery {
 	names := c.specs()
 	for i, s := range names {
 		names[i] = labelSpec(s)
 	}
-	var g gallery
+	g := newGallery(c.command, figures.Caption{
+		Populations: []string{c.population}, Strategies: c.specs(), Replicates: replicated(c.Replicates, "batches of %d prompts", c.Batch),
+		Intervals: []string{normalBatches}, Seeds: []uint64{c.Seed}, Commands: []string{c.reproduce},
+	})
 	if data := c.allocationData(names); len(data.Strategies) > 0 {
-		g.add("allocation", func() (plots.Figure, error) { return plots.Allocation(data) })
+		g.add("allocation", "Mean rollouts of a prompt by its success probability, in bins.", &data)
 	}
 	if data := c.sizesData(names); len(data.Strategies) > 0 {
-		g.add("group-sizes", func() (plots.Figure, error) { return plots.GroupSizes(data) })
+		g.add("group-sizes", "Shares of groups by their number of rollouts.", &data)
 	}
 	n := 0
 	for i := range c.Strategies {
@@ -78,32 +141,11 @@ func (c *comparison) drawings() ([]drawing, error) {
 		if n++; n > 1 {
 			name = fmt.Sprintf("screening-%d", n)
 		}
-		g.add(name, func() (plots.Figure, error) { return plots.Screening(data) })
+		what := fmt.Sprintf("Screening errors of %s against the frontier u ≥ %g, cut by cut: false omission is the share of the prompts dropped that are at the frontier, "+
+			"false negative that of the frontier's prompts still active that are dropped, cumulative that of all of them that are dropped by now.", names[i], c.Frontier)
+		g.add(name, what, &data).Caption.Strategies = []string{c.Strategies[i].Strategy}
 	}
-	return g.drawings, g.err
-}
-
-// A gallery collects drawings up to the first error.
-type gallery struct {
-	drawings []drawing
-	err      error
-}
-
-func (g *gallery) add(name string, draw func() (plots.Figure, error)) {
-	g.addWide(name, plots.OneColumn, draw)
-}
-
-// addWide adds a figure that needs more than a column.
-func (g *gallery) addWide(name string, width plots.Width, draw func() (plots.Figure, error)) {
-	if g.err != nil {
-		return
-	}
-	figure, err := draw()
-	if err != nil {
-		g.err = fmt.Errorf("figure %s: %w", name, err)
-		return
-	}
-	g.drawings = append(g.drawings, drawing{name, figure, width})
+	return g
 }
 
 // measured returns a Monte Carlo point with its 95 % interval.

@@ -7,8 +7,10 @@ import (
 	"reflect"
 	"testing"
 
+	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/distributions/fit"
+	"vigorlab/plots"
 )
 
 // fitOf fits three families to a small table.
@@ -141,15 +143,11 @@ func (r *fitted) checkRows(t *testing.T) {
 // TestFitFigures looks at what reaches the figures.
 func TestFitFigures(t *testing.T) {
 	r := fitOf(t)
-	drawings, err := r.drawings()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var names []string
-	for _, d := range drawings {
-		names = append(names, d.name)
-		if notes := d.figure.Notes(); len(notes) > 0 {
-			t.Errorf("figure %s: %q", d.name, notes)
+	for _, f := range r.drawings().figures {
+		names = append(names, f.Name)
+		if _, notes, err := f.Pictures(figures.Look{Style: plots.Paper()}); err != nil || len(notes) > 0 {
+			t.Errorf("figure %s: %v, %q", f.Name, err, notes)
 		}
 	}
 	if fmt.Sprint(names) != "[counts zero-variance hill]" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/distributions/fit"
@@ -438,7 +439,7 @@ func (r *fitted) rows() []output.Row {
 
 // drawings returns the fitted laws beside the counts, and the zero-variance
 // groups that they predict beside the observed ones.
-func (r *fitted) drawings() ([]drawing, error) {
+func (r *fitted) drawings() *gallery {
 	counts := plots.CurvesPanel{Y: "share of prompts with at most s successes", Reference: math.NaN()}
 	groups := plots.CurvesPanel{Y: "share of zero-variance groups", Reference: math.NaN()}
 	var n int
@@ -469,23 +470,27 @@ func (r *fitted) drawings() ([]drawing, error) {
 		groups.Lines = append(groups.Lines, plots.Line{Label: "observed", Second: alike})
 	}
 	styles := [2]string{"fitted law", "observed counts"}
-	var g gallery
+	g := newGallery("fit", figures.Caption{
+		Populations: []string{"table:path=" + r.table}, Replicates: replicated(r.replicates, "fits to counts drawn from each law"),
+		Intervals: []string{"95 %, of laws by percentiles of the fits to drawn counts, of shares of groups mean ± 1.96 standard errors over prompts"},
+		Seeds:     []uint64{r.seed}, Commands: []string{r.reproduce},
+	})
+	if r.sizing.strategy != noStrategy {
+		g.made.Caption.Strategies = []string{r.sizing.strategy}
+	}
 	if r.Sizes == fit.SizesBeforehand { // counts of prompts that outcomes selected look like no law
-		g.add("counts", func() (plots.Figure, error) {
-			return plots.Curves(plots.CurvesData{
-				Title: "Fitted laws beside the counts", X: fmt.Sprintf("successes s among %d rollouts", n), Styles: styles, Marks: true, Panels: []plots.CurvesPanel{counts},
-			})
+		g.add("counts", fmt.Sprintf("Fitted laws beside the recorded counts: share of the prompts with at most s successes among %d rollouts.", n), &plots.CurvesData{
+			Title: "Fitted laws beside the counts", X: fmt.Sprintf("successes s among %d rollouts", n), Styles: styles, Marks: true, Panels: []plots.CurvesPanel{counts},
 		})
 	}
-	g.add("zero-variance", func() (plots.Figure, error) {
-		return plots.Curves(plots.CurvesData{
-			Title: "Zero-variance groups", X: "group size G", LogX: true, Styles: styles, Marks: true, Panels: []plots.CurvesPanel{groups},
-		})
+	g.add("zero-variance", "Share of groups whose rewards all agree by group size, as the fitted laws say and as observed.", &plots.CurvesData{
+		Title: "Zero-variance groups", X: "group size G", LogX: true, Styles: styles, Marks: true, Panels: []plots.CurvesPanel{groups},
 	})
 	if len(r.Hill) > 0 {
-		g.add("hill", func() (plots.Figure, error) { return r.hillFigure() })
+		c := &g.add("hill", "Hill's estimates of a Pareto shape from the k largest recorded u: "+hillWarning+".", r.hillData()).Caption
+		c.Replicates, c.Intervals = nil, []string{"95 %, estimate ± 1.96 standard errors, cut off at 0"}
 	}
-	return g.drawings, g.err
+	return g
 }
 
 // belowAll leaves out that all prompts have at most n successes, as any law says.
@@ -493,17 +498,17 @@ func belowAll(band []fit.BandPoint) []fit.BandPoint {
 	return slices.DeleteFunc(slices.Clone(band), func(b fit.BandPoint) bool { return b.S == b.N })
 }
 
-// hillFigure draws Hill's estimates with their 95 % intervals, the warning in
+// hillData returns Hill's estimates with their 95 % intervals, the warning in
 // the figure's title.
-func (r *fitted) hillFigure() (plots.Figure, error) {
+func (r *fitted) hillData() *plots.CurvesData {
 	var line plots.Line
 	for _, h := range r.Hill {
 		line.First = append(line.First, plots.Point{X: float64(h.K), Y: h.Estimate, Low: max(0, h.Estimate-1.96*h.SE), High: h.Estimate + 1.96*h.SE})
 	}
-	return plots.Curves(plots.CurvesData{
+	return &plots.CurvesData{
 		Title: "Hill plot: " + hillWarning, X: "largest recorded u, their number k", LogX: true,
 		Panels: []plots.CurvesPanel{{Y: "Hill's estimate of a shape", LogY: true, Lines: []plots.Line{line}, Reference: math.NaN()}},
-	})
+	}
 }
 
 // drawn returns the fits of a figure: the best by AIC, Theorem 2's Pareto law

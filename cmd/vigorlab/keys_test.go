@@ -326,6 +326,9 @@ func TestKeys(t *testing.T) {
 			"0":              "capabilities name parameters provenance source",
 			"0.parameters.0": "default doc name range",
 		}},
+		{"plot " + simulated(t) + " --out " + filepath.Join(t.TempDir(), "drawn"), map[string]string{
+			"": "coding command figures schema version", "figures.0": "coding figure files kind numbers what width_inches",
+		}},
 		{"version", map[string]string{"": "coding command go platform reason revision schema version"}},
 	} {
 		document, top := runJSON(t, strings.Fields(c.args)...)

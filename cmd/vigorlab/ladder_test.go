@@ -75,7 +75,7 @@ func TestTrainingFigures(t *testing.T) {
 		t.Errorf("predictors %+v", d.Predictors)
 	}
 	for _, kind := range verify.TrainingFigures() {
-		if _, err := drawCurves(kind, levels[:1]); err != nil {
+		if _, err := curvesData(kind, levels[:1]).Draw(); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
@@ -169,7 +169,7 @@ func TestSystemFigures(t *testing.T) {
 		t.Errorf("caption %q", text)
 	}
 	for _, kind := range []string{verify.FigureSkipping, verify.FigureLag} {
-		if _, err := drawCurves(kind, lag); err != nil {
+		if _, err := curvesData(kind, lag).Draw(); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}

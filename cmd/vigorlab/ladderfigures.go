@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
+	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/report"
 	"vigorlab/plots"
 	"vigorlab/sim/verify"
@@ -14,12 +16,12 @@ import (
 
 // drawings returns the figures of the ladder and, by rung, their names and
 // captions.
-func (l *ladder) drawings() ([]drawing, map[int][]report.Figure, error) {
-	var g gallery
+func (l *ladder) drawings() (*gallery, map[int][]report.Figure) {
+	g := newGallery("verify", figures.Caption{Seeds: []uint64{l.Seed}, Commands: []string{l.reproduce}})
 	byRung := map[int][]report.Figure{}
-	add := func(rung int, name, caption string, draw func() (plots.Figure, error)) {
+	add := func(rung int, name, caption string, curves []verify.Curve, data plots.Data) {
 		name = fmt.Sprintf("rung-%d-%s", rung, name)
-		g.add(name, draw)
+		stateCurves(&g.add(name, caption, data).Caption, curves)
 		caption += fmt.Sprintf(" Seed %d, signed coding.", l.Seed)
 		byRung[rung] = append(byRung[rung], report.Figure{Name: name, Caption: caption})
 	}
@@ -33,14 +35,42 @@ func (l *ladder) drawings() ([]drawing, map[int][]report.Figure, error) {
 		}
 		for _, kind := range append(kinds, verify.TrainingFigures()...) {
 			if c := curves[kind]; len(c) > 0 {
-				add(rung, kind, caption(c), func() (plots.Figure, error) { return drawCurves(kind, c) })
+				add(rung, kind, caption(c), c, curvesData(kind, c))
 			}
 		}
 		if data := l.comparisonData(rung); len(byRung[rung]) == 0 && len(data.Rows) > 0 {
-			add(rung, "claims", "Estimates with their 95 % intervals beside their references, estimate / reference in the headings; the tables name populations, batches and methods.", func() (plots.Figure, error) { return plots.Comparison(data) })
+			add(rung, "claims", "Estimates with their 95 % intervals beside their references, estimate / reference in the headings; the tables name populations, batches and methods.", nil, &data)
 		}
 	}
-	return g.drawings, byRung, g.err
+	return g, byRung
+}
+
+// stateCurves states in a caption what curves were computed of; those of rows without
+// curves are told row by row.
+func stateCurves(c *figures.Caption, curves []verify.Curve) {
+	if curves == nil {
+		told := []string{"row by row in the tables of the run"}
+		c.Populations, c.Strategies, c.Replicates, c.Intervals = told, told, told, []string{"95 %, of estimates by Monte Carlo"}
+		return
+	}
+	add := func(list *[]string, s string) {
+		if s != "" && !slices.Contains(*list, s) {
+			*list = append(*list, s)
+		}
+	}
+	for _, curve := range curves {
+		add(&c.Populations, curve.Population)
+		add(&c.Strategies, curve.Strategy)
+		if curve.Replicates == 0 {
+			continue
+		}
+		words := strconv.Itoa(curve.Replicates)
+		if curve.Batch > 0 {
+			words += fmt.Sprintf(" with batches of %d prompts", curve.Batch)
+		}
+		add(&c.Replicates, words)
+		add(&c.Intervals, "95 %, over replicates")
+	}
 }
 
 // curves returns the curves of a rung by figure.
@@ -109,45 +139,46 @@ func listed(names []string) string {
 	return strings.Join(different, " and ")
 }
 
-func drawCurves(kind string, curves []verify.Curve) (plots.Figure, error) {
+// curvesData returns what a figure of the ladder is drawn from.
+func curvesData(kind string, curves []verify.Curve) plots.Data {
 	families, ceiling := familiesOf(curves)
 	switch {
 	case strings.HasPrefix(kind, verify.FigureCalibration):
-		return plots.Calibration(calibrationData(kind, families))
+		return calibrationData(kind, families)
 	case strings.HasPrefix(kind, verify.FigureLevels):
-		return plots.Curves(levelData(kind, families))
+		return levelData(kind, families)
 	}
 	switch kind {
 	case verify.FigureGradient:
-		return plots.GradientNorm(plots.GradientNormData{Cases: allPoints(curves), Unit: "M"})
+		return &plots.GradientNormData{Cases: allPoints(curves), Unit: "M"}
 	case verify.FigureEtaShape:
-		return plots.EtaShape(plots.EtaShapeData{Schedules: families, Cap: ceiling})
+		return &plots.EtaShapeData{Schedules: families, Cap: ceiling}
 	case verify.FigureSpeedup:
-		return plots.Speedup(plots.SpeedupData{Shapes: families, Cap: ceiling, Exponent: theory.Exponents()[0].Name})
+		return &plots.SpeedupData{Shapes: families, Cap: ceiling, Exponent: theory.Exponents()[0].Name}
 	case verify.FigureAllocation:
-		return plots.Allocation(plots.AllocationData{Strategies: families})
+		return &plots.AllocationData{Strategies: families}
 	case verify.FigureSizes:
-		return plots.GroupSizes(sizeLaws(curves))
+		return sizeLaws(curves)
 	case verify.FigureScreening:
-		return plots.Screening(plots.ScreeningData{Errors: families})
+		return &plots.ScreeningData{Errors: families}
 	case verify.FigureReplay:
-		return plots.Comparison(replayData(curves))
+		return replayData(curves)
 	case verify.FigureSlopes:
-		return plots.Curves(slopesData(curves))
+		return slopesData(curves)
 	case verify.FigureBounds:
-		return plots.Curves(boundsData(curves))
+		return boundsData(curves)
 	case verify.FigureSkipping:
-		return plots.Curves(skippingData(curves))
+		return skippingData(curves)
 	case verify.FigureLag:
-		return plots.Curves(lagData(curves))
+		return lagData(curves)
 	case verify.FigureExcess:
-		return plots.Curves(excessData(curves))
+		return excessData(curves)
 	case verify.FigureArc:
-		return plots.Curves(arcData(curves))
+		return arcData(curves)
 	case verify.FigureObjective:
-		return plots.Curves(objectiveData(curves))
+		return objectiveData(curves)
 	}
-	return plots.Figure{}, fmt.Errorf("figure %s is unknown", kind)
+	panic("figure " + kind + " is unknown")
 }
 
 // familiesOf joins the curves of a family and takes the cap out.
@@ -195,8 +226,8 @@ func allPoints(curves []verify.Curve) []plots.Point {
 	return all
 }
 
-func sizeLaws(curves []verify.Curve) plots.GroupSizesData {
-	var d plots.GroupSizesData
+func sizeLaws(curves []verify.Curve) *plots.GroupSizesData {
+	d := new(plots.GroupSizesData)
 	for _, c := range curves {
 		law := plots.SizeLaw{Label: c.Family}
 		for _, p := range c.Points {
@@ -207,8 +238,8 @@ func sizeLaws(curves []verify.Curve) plots.GroupSizesData {
 	return d
 }
 
-func replayData(curves []verify.Curve) plots.ComparisonData {
-	d := plots.ComparisonData{Figure: "gain over equal groups η", Parties: []string{"replay"}, Reference: 1}
+func replayData(curves []verify.Curve) *plots.ComparisonData {
+	d := &plots.ComparisonData{Figure: "gain over equal groups η", Parties: []string{"replay"}, Reference: 1}
 	for _, c := range curves {
 		for _, p := range c.Points {
 			d.Rows = append(d.Rows, plots.ComparisonRow{Label: c.Family, Values: []plots.Value{{Value: p.Y, Low: p.Low, High: p.High}}})
@@ -219,8 +250,8 @@ func replayData(curves []verify.Curve) plots.ComparisonData {
 
 // slopesData draws local exponents in a panel a target: a curve's family ends in
 // ", to " and the target.
-func slopesData(curves []verify.Curve) plots.CurvesData {
-	d := plots.CurvesData{Title: "Local exponents of training time", X: "success probability at the start", LogX: true}
+func slopesData(curves []verify.Curve) *plots.CurvesData {
+	d := &plots.CurvesData{Title: "Local exponents of training time", X: "success probability at the start", LogX: true}
 	index := map[string]int{}
 	for _, c := range curves {
 		flow, target, _ := strings.Cut(c.Family, ", to ")
@@ -239,15 +270,15 @@ func slopesData(curves []verify.Curve) plots.CurvesData {
 }
 
 // boundsData draws how far times lie above their lower bounds.
-func boundsData(curves []verify.Curve) plots.CurvesData {
+func boundsData(curves []verify.Curve) *plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "time over its lower bound, median", LogY: true, Reference: 1, Name: "the bound"}
-	return plots.CurvesData{Title: "Times beside their lower bounds", X: "gain g in expected reward", LogX: true, Panels: lineACurve(panel, curves, points)}
+	return &plots.CurvesData{Title: "Times beside their lower bounds", X: "gain g in expected reward", LogX: true, Panels: lineACurve(panel, curves, points)}
 }
 
 // skippingData draws what an answer with skipped layers is worth at its price.
-func skippingData(curves []verify.Curve) plots.CurvesData {
+func skippingData(curves []verify.Curve) *plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "effective rollouts at the price of one", LogY: true, Reference: 1, Name: "no layer skipped"}
-	return plots.CurvesData{Title: "Efficiency of skipped layers", X: "share of layers skipped", Panels: lineACurve(panel, curves, exactPoints)}
+	return &plots.CurvesData{Title: "Efficiency of skipped layers", X: "share of layers skipped", Panels: lineACurve(panel, curves, exactPoints)}
 }
 
 // lineACurve returns a panel with a line a curve, named by what its points share.
@@ -268,14 +299,14 @@ func exactPoints(c verify.Curve) []plots.Point {
 }
 
 // lagData draws how training ends on answers of a lag, a line a rule.
-func lagData(curves []verify.Curve) plots.CurvesData {
+func lagData(curves []verify.Curve) *plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "mean success at the end", Reference: math.NaN()}
-	return plots.CurvesData{Title: "Quality against lag", X: "lag in model updates", Panels: lineACurve(panel, curves, points)}
+	return &plots.CurvesData{Title: "Quality against lag", X: "lag in model updates", Panels: lineACurve(panel, curves, points)}
 }
 
 // excessData draws how fast MC-UCB comes to Neyman's variance, a panel a batch.
-func excessData(curves []verify.Curve) plots.CurvesData {
-	d := plots.CurvesData{Title: "Excess variance of MC-UCB (reconstruction)", X: "rollouts of the batch", LogX: true}
+func excessData(curves []verify.Curve) *plots.CurvesData {
+	d := &plots.CurvesData{Title: "Excess variance of MC-UCB (reconstruction)", X: "rollouts of the batch", LogX: true}
 	index := map[string]int{}
 	for _, c := range curves {
 		batch, power, _ := strings.Cut(c.Family, ": ")
@@ -297,15 +328,15 @@ func excessData(curves []verify.Curve) plots.CurvesData {
 }
 
 // arcData draws the variance of arc estimates beside what it tends to.
-func arcData(curves []verify.Curve) plots.CurvesData {
+func arcData(curves []verify.Curve) *plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "variance over 1/(4n+2)", Reference: 1, Name: "1/(4n+2)"}
-	return plots.CurvesData{Title: "Estimates of the arc, ARCUS (reconstruction)", X: "success probability", Panels: lineACurve(panel, curves, exactPoints)}
+	return &plots.CurvesData{Title: "Estimates of the arc, ARCUS (reconstruction)", X: "success probability", Panels: lineACurve(panel, curves, exactPoints)}
 }
 
 // objectiveData draws the objective that VIGOR climbs beside that of equal groups.
-func objectiveData(curves []verify.Curve) plots.CurvesData {
+func objectiveData(curves []verify.Curve) *plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "weight over that of equal groups", Reference: 1, Name: "equal groups"}
-	return plots.CurvesData{Title: "The objective of VIGOR", X: "success probability", Panels: lineACurve(panel, curves, exactPoints)}
+	return &plots.CurvesData{Title: "The objective of VIGOR", X: "success probability", Panels: lineACurve(panel, curves, exactPoints)}
 }
 
 // trainedCaption says which slice of the training runs a figure shows, and what
@@ -342,20 +373,20 @@ func ofSlice(figure string) string {
 	return fmt.Sprintf(", loss averaged over %ss, one small rate", aggregate)
 }
 
-func calibrationData(figure string, families []plots.Family) plots.CalibrationData {
-	d := plots.CalibrationData{Predicted: "ratio of rollouts, predicted", Measured: "ratio of rollouts, measured" + ofSlice(figure)}
+func calibrationData(figure string, families []plots.Family) *plots.CalibrationData {
+	d := &plots.CalibrationData{Predicted: "ratio of rollouts, predicted", Measured: "ratio of rollouts, measured" + ofSlice(figure)}
 	for _, f := range families {
 		d.Predictors = append(d.Predictors, plots.Predictor{Label: f.Label, Cases: f.MonteCarlo})
 	}
 	return d
 }
 
-func levelData(figure string, families []plots.Family) plots.CurvesData {
+func levelData(figure string, families []plots.Family) *plots.CurvesData {
 	panel := plots.CurvesPanel{Y: "rollouts of groups of 8 over VIGOR's" + ofSlice(figure), Reference: 1, Name: "groups of 8"}
 	for _, f := range families {
 		panel.Lines = append(panel.Lines, plots.Line{Label: f.Label, First: f.MonteCarlo, Second: f.MeanField})
 	}
-	return plots.CurvesData{
+	return &plots.CurvesData{
 		Title: "Ratio of rollouts by level", X: "mean success probability reached",
 		Styles: [2]string{"training runs", "mean field of training"}, Panels: []plots.CurvesPanel{panel},
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/distributions/fit"
 	"vigorlab/plots"
@@ -538,10 +539,19 @@ func (p *planned) gainTitle() string {
 
 // drawings returns the law with the front, the fronts and the interval against
 // the pilot's size.
-func (p *planned) drawings() ([]drawing, error) {
-	var g gallery
+func (p *planned) drawings() *gallery {
+	o := &p.options
+	g := newGallery("plan", figures.Caption{
+		Populations: []string{p.subject}, Strategies: []string{p.Best.Strategy, o.Default(), o.NoChange()},
+		Replicates: append(replicated(o.Worlds, "bootstrap samples of the pilot"), replicated(o.Replicates, "batches of %d prompts of each finalist", o.Batch)...),
+		Seeds:      []uint64{o.Seed}, Commands: []string{p.reproduce},
+	})
+	if o.Worlds+o.Replicates > 0 {
+		g.made.Caption.Intervals = []string{"95 %, over bootstrap samples of the pilot and over batches"}
+	}
 	if data, ok := p.planFigure(); ok {
-		g.addWide("plan", plots.TwoColumn, func() (plots.Figure, error) { return plots.Plan(data) })
+		what := "Left: the law behind the pilot's counts over the recorded ones, with the middle 95 % of the bootstrap's laws and Wilson's 95 % intervals. Right: the most gain at each cost, and schedules to compare with."
+		g.addWide("plan", what, &data)
 	}
 	title := p.gainTitle()
 	for _, f := range p.fronts() {
@@ -556,13 +566,16 @@ func (p *planned) drawings() ([]drawing, error) {
 		if len(line.First) < 2 {
 			continue
 		}
-		g.add("front-"+f.by, func() (plots.Figure, error) {
-			return plots.Curves(plots.CurvesData{
-				Title: "Front of gain against " + f.axis, X: f.axis, Stairs: true, Marks: true,
-				Styles: [2]string{"mean field", fmt.Sprintf("batches of %d", p.options.Batch)},
-				Panels: []plots.CurvesPanel{{Y: title, Lines: []plots.Line{line}, Reference: 1, Name: "no change"}},
-			})
-		})
+		c := &g.add("front-"+f.by, "The most gain at each cost: exact for large batches, and simulated where there are intervals.", &plots.CurvesData{
+			Title: "Front of gain against " + f.axis, X: f.axis, Stairs: true, Marks: true,
+			Styles: [2]string{"mean field", fmt.Sprintf("batches of %d", p.options.Batch)},
+			Panels: []plots.CurvesPanel{{Y: title, Lines: []plots.Line{line}, Reference: 1, Name: "no change"}},
+		}).Caption
+		c.Strategies = nil
+		for _, row := range f.rows {
+			c.Strategies = append(c.Strategies, row.Strategy)
+		}
+		c.Replicates, c.Intervals = replicated(o.Replicates, "batches of %d prompts of each finalist", o.Batch), []string{normalBatches}
 	}
 	line := plots.Line{Label: p.subject}
 	for _, s := range p.Sizes {
@@ -571,12 +584,12 @@ func (p *planned) drawings() ([]drawing, error) {
 		}
 	}
 	if len(line.First) > 1 {
-		g.add("pilot", func() (plots.Figure, error) {
-			return plots.Curves(plots.CurvesData{
-				Title: "Interval of the gain against the size of the pilot", X: "prompts of the pilot", LogX: true,
-				Panels: []plots.CurvesPanel{{Y: title, Lines: []plots.Line{line}, Reference: 1, Name: "no change"}},
-			})
-		})
+		c := &g.add("pilot", "The gain and the interval to expect of a pilot of so many prompts.", &plots.CurvesData{
+			Title: "Interval of the gain against the size of the pilot", X: "prompts of the pilot", LogX: true,
+			Panels: []plots.CurvesPanel{{Y: title, Lines: []plots.Line{line}, Reference: 1, Name: "no change"}},
+		}).Caption
+		c.Strategies = []string{p.Best.Strategy}
+		c.Replicates, c.Intervals = replicated(o.Worlds, "bootstrap samples of the pilot"), []string{"95 %, over bootstrap samples of the pilot"}
 	}
-	return g.drawings, g.err
+	return g
 }

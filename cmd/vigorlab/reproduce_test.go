@@ -13,7 +13,9 @@ import (
 func TestHeaderReproduces(t *testing.T) {
 	t.Chdir(t.TempDir())
 	outcomesFile(t, ".")
+	command(t, strings.Fields("simulate --population uniform --batch 9 --replicates 5 --out run")...)
 	for _, args := range []string{
+		"plot run --figure screening --figure allocation",
 		"theory --population spiked-beta:dead=0.3,solved=0.1,a=2,b=6 --batch 31 --frontier 0.5 --strategy vigor:alpha=1/3,gamma=3",
 		"simulate --population mixture:0.3@beta:a=2,b=6+0.7@uniform --replicates 5 --batch 9 --seed 7 --aggregate prompt --frontier 0.5",
 		"simulate --population uniform --replicates 5 --batch 9 --strategy vigor:select=random,ties=index --strategy fixed:g=3 --workers 1",
@@ -69,6 +71,7 @@ func TestQuote(t *testing.T) {
 func TestTablesFitTheTerminal(t *testing.T) {
 	t.Chdir(t.TempDir())
 	outcomesFile(t, ".")
+	command(t, strings.Fields("simulate --population uniform --batch 9 --replicates 5 --out run")...)
 	for _, args := range []string{
 		"theory --population mixture:0.3@spiked-beta:dead=0.25,solved=0.125,a=0.0625,b=12.5+0.7@pareto-variance:shape=1.5,min=0.0001,max=0.999",
 		"theory --population pareto-variance:shape=1.5,min=0.01",
@@ -82,7 +85,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			"--strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4,update=survivors,reuse=false --batch 4 --replicates 3",
 		quickTraining + " --policy sequence:floor=1e-3 --lr 10,20 --choose-seeds 1 --estimator grpo --estimator drgrpo --aggregate both " +
 			"--strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4,update=survivors,reuse=false",
-		"strategies", "populations", "policies", "systems", "version",
+		"strategies", "populations", "policies", "systems", "version", "plot run", "plot run --image svg --out drawn",
 	} {
 		checkWidth(t, args, runTable(t, strings.Fields(args)))
 	}

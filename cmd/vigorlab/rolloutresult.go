@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/plots"
 	"vigorlab/sim"
@@ -275,22 +276,25 @@ func (r *rolled) warnings() []string {
 const observedBins = 10
 
 // drawings returns the figures: group sizes, and who got the rollouts.
-func (r *rolled) drawings() ([]drawing, error) {
+func (r *rolled) drawings() *gallery {
 	outcome := r.seen.Outcome()
 	name := shortSpec(outcome.Strategy)
-	var g gallery
+	g := newGallery("rollout", figures.Caption{
+		Populations: []string{r.name}, Strategies: []string{outcome.Strategy}, Replicates: replicated(1, "batch of %d prompts", r.batch),
+		Intervals: []string{normalPrompts}, Seeds: []uint64{r.flags.seed}, Commands: []string{r.reproduce},
+	})
 	if data := r.comparison(&outcome).sizesData([]string{name}); len(data.Strategies) > 0 {
-		g.add("group-sizes", func() (plots.Figure, error) { return plots.GroupSizes(data) })
+		g.add("group-sizes", "Shares of groups by their number of rollouts.", &data)
 	}
 	if len(outcome.GroupSizes) > 1 {
-		g.add("allocation", func() (plots.Figure, error) { return plots.Allocation(r.allocation(name)) })
+		g.add("allocation", "Mean rollouts of a prompt in the update by its observed share of successes, in bins.", r.allocation(name))
 	}
-	return g.drawings, g.err
+	return g
 }
 
 // allocation returns the rollouts of the update against observed success, and what
 // equal groups of an exact budget have.
-func (r *rolled) allocation(name string) plots.AllocationData {
+func (r *rolled) allocation(name string) *plots.AllocationData {
 	var groups [observedBins][]float64
 	for x, n := range r.seen.TrainedN {
 		if n > 0 {
@@ -316,7 +320,7 @@ func (r *rolled) allocation(name string) plots.AllocationData {
 		}
 		family.MonteCarlo = append(family.MonteCarlo, measured((float64(bin)+0.5)/observedBins, e))
 	}
-	d := plots.AllocationData{Observed: true, Strategies: []plots.Family{family}}
+	d := &plots.AllocationData{Observed: true, Strategies: []plots.Family{family}}
 	if r.seen.Budgeted {
 		d.Strategies = append(d.Strategies, r.equalGroups())
 	}

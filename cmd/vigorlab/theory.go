@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/plots"
@@ -516,9 +517,12 @@ const roundsDrawn = 8
 
 // drawings returns the speedup against rounds for this population; fixed
 // groups have none.
-func (p *prediction) drawings() ([]drawing, error) {
+func (p *prediction) drawings() *gallery {
+	g := newGallery("theory", figures.Caption{
+		Populations: []string{p.population}, Strategies: []string{p.strategy}, Seeds: []uint64{p.seed}, Commands: []string{p.reproduce},
+	})
 	if p.input.Vigor == nil {
-		return nil, nil
+		return g
 	}
 	data := plots.SpeedupData{Exponent: theory.Exponents()[0].Name}
 	var closed, perfect, noisy []plots.Point
@@ -529,7 +533,8 @@ func (p *prediction) drawings() ([]drawing, error) {
 		in.Vigor = &plan
 		predicted, err := theory.Predict(in)
 		if err != nil {
-			return nil, err
+			g.err = err
+			return g
 		}
 		add := func(line *[]plots.Point, n theory.Number) {
 			if y := value(n); y != nil {
@@ -543,7 +548,7 @@ func (p *prediction) drawings() ([]drawing, error) {
 		add(&data.Cap, s.Cap)
 	}
 	if len(perfect)+len(noisy) == 0 {
-		return nil, nil
+		return g
 	}
 	data.Shapes = []plots.Family{
 		{Label: "perfect selection", ClosedForm: perfect},
@@ -552,7 +557,8 @@ func (p *prediction) drawings() ([]drawing, error) {
 	if len(closed) > 0 { // u is Pareto: these are the kinds of line that the figure knows
 		data.Shapes = []plots.Family{{Label: p.population, ClosedForm: closed, Truncated: perfect, MeanField: noisy}}
 	}
-	var g gallery
-	g.add("speedup", func() (plots.Figure, error) { return plots.Speedup(data) })
-	return g.drawings, g.err
+	what := fmt.Sprintf("Speedup eta^(%s) by the number of rounds T, all else as in the strategy, for large batches. Closed form: Theorem 2, unbounded Pareto variance. "+
+		"Perfect selection (truncated, where the variance is Pareto): by the true reward variance under this law. Real selection (mean field): by the variance of the rewards seen. Cap: no law reaches more.", data.Exponent)
+	g.add("speedup", what, &data)
+	return g
 }

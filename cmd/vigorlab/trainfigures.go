@@ -3,8 +3,11 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"vigorlab/cmd/vigorlab/internal/figures"
+	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/plots"
 	"vigorlab/sim/train/trial"
 )
@@ -29,16 +32,27 @@ func (p *picture) alt() string {
 }
 
 // drawings returns the figures of training runs.
-func (t *training) drawings() ([]drawing, error) {
-	var g gallery
-	for _, p := range t.pictures() {
-		width := plots.OneColumn // more than two panels stand above each other
-		if len(p.data.Panels) == 2 {
-			width = plots.TwoColumn
+func (t *training) drawings() *gallery {
+	var strategies []string
+	for _, a := range t.Arms {
+		if !slices.Contains(strategies, a.Strategy) {
+			strategies = append(strategies, a.Strategy)
 		}
-		g.addWide(p.name, width, func() (plots.Figure, error) { return plots.Curves(p.data) })
 	}
-	return g.drawings, g.err
+	g := newGallery("train", figures.Caption{
+		Populations: []string{t.population}, Strategies: strategies, Replicates: replicated(t.Seeds, "training runs an arm, one a seed"),
+		Intervals: []string{fmt.Sprintf("%.3g %% of medians and ratios, along a curve the middle 80 %% of the runs", 100*t.Level)},
+		Seeds:     []uint64{t.flags.seed}, Commands: []string{t.reproduce},
+	})
+	g.made.Coding = output.Binary
+	for _, p := range t.pictures() {
+		if len(p.data.Panels) == 2 { // more than two panels stand above each other
+			g.addWide(p.name, p.caption, &p.data)
+		} else {
+			g.add(p.name, p.caption, &p.data)
+		}
+	}
+	return g
 }
 
 // mostCurves is how many arms a figure tells apart.

@@ -200,14 +200,11 @@ func (l *ladder) save(ctx context.Context, d *rundir.Dir) (notes []string, err e
 		return nil, nil
 	}
 	return await(ctx, func() ([]string, error) {
-		drawings, figures, err := l.drawings()
-		if err != nil {
-			return nil, err
-		}
+		drawings, figures := l.drawings()
 		if err := errors.Join(l.result().save(d), l.saveTables(d)); err != nil {
 			return nil, err
 		}
-		notes, err := saveDrawings(d, drawings)
+		notes, err := drawings.save(d)
 		if err != nil {
 			return nil, err
 		}

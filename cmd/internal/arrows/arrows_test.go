@@ -67,6 +67,7 @@ var arrows = []struct{ pkg, may string }{
 	{"plots", ""}, // finished numbers alone
 
 	{"cmd/vigorlab", "distributions/... theory sim/... plots cmd/vigorlab/internal/..."},
+	{"cmd/vigorlab/internal/figures", "plots cmd/vigorlab/internal/output"},
 	{"cmd/vigorlab/internal/output", ""},
 	{"cmd/vigorlab/internal/progress", "cmd/vigorlab/internal/output"},
 	{"cmd/vigorlab/internal/pages", "cmd/vigorlab/internal/output cmd/vigorlab/internal/rundir"},

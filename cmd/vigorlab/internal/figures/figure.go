@@ -1,0 +1,183 @@
+// Package figures holds what stands beside a picture, so that it can be drawn again and
+// printed: its data as JSON and as a tidy table, and its caption in Markdown and
+// LaTeX. It refuses computing, and opening files.
+package figures
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/plots"
+)
+
+// Schema is the version of the JSON document: keys may be added under it, none
+// renamed.
+const Schema = 1
+
+// The ends of the names of what stands beside a picture.
+const (
+	DataEnd     = ".json"
+	TableEnd    = ".csv"
+	MarkdownEnd = ".caption.md"
+	LaTeXEnd    = ".caption.tex"
+)
+
+// A Figure is the data of a picture and what its caption says.
+type Figure struct {
+	Name    string // of its files, without their ends
+	Version string // of vigorlab that found the data
+	Command string // the name of the command that did
+	Coding  string // output.Signed or output.Binary
+	Width   plots.Width
+	Caption Caption
+	Data    plots.Data
+}
+
+// A Caption is what a caption states.
+type Caption struct {
+	What        string   // sentences that say what is drawn
+	Populations []string // specs or tables
+	Strategies  []string // specs
+	Replicates  []string // how many of what; none where every number is exact
+	Intervals   []string // their level and kind; none where there are none
+	Seeds       []uint64
+	Commands    []string // that made the numbers
+}
+
+// A File is a file of a figure.
+type File struct {
+	Name    string
+	Content []byte
+}
+
+// A Look is how a picture is drawn.
+type Look struct {
+	Style   plots.Style
+	Width   plots.Width // 0 for that of the figure in the style
+	Formats []string    // of plots.Formats
+}
+
+// Pictures returns the figure in every format, and what it does not show.
+func (f *Figure) Pictures(look Look) (files []File, notes []string, err error) {
+	drawn, err := f.Data.Draw()
+	if err != nil {
+		return nil, nil, fmt.Errorf("figure %s: %w", f.Name, err)
+	}
+	width := look.Width
+	if width == 0 {
+		width = look.Style.Width(f.Width)
+	}
+	for _, format := range look.Formats {
+		content, err := plots.Render(drawn, format, width, look.Style)
+		if err != nil {
+			return nil, nil, fmt.Errorf("figure %s: %w", f.Name, err)
+		}
+		files = append(files, File{f.Name + "." + format, content})
+	}
+	for _, note := range drawn.Notes() {
+		notes = append(notes, fmt.Sprintf("figure %s: %s", f.Name, note))
+	}
+	return files, notes, nil
+}
+
+// Records returns data and captions.
+func (f *Figure) Records() ([]File, error) {
+	table, err := f.table()
+	if err != nil {
+		return nil, fmt.Errorf("figure %s: %w", f.Name, err)
+	}
+	return []File{
+		{f.Name + DataEnd, f.encode()},
+		{f.Name + TableEnd, table},
+		{f.Name + MarkdownEnd, []byte(f.markdown())},
+		{f.Name + LaTeXEnd, []byte(f.latex())},
+	}, nil
+}
+
+// A tableRow is a plots.Row as CSV has it; what is NaN there is empty here.
+type tableRow struct {
+	Panel  string   `parquet:"panel"`
+	Group  string   `parquet:"group"`
+	Series string   `parquet:"series"`
+	Number string   `parquet:"number"`
+	X      *float64 `parquet:"x,optional"`
+	Y      *float64 `parquet:"y,optional"`
+	Low    *float64 `parquet:"low,optional"`
+	High   *float64 `parquet:"high,optional"`
+}
+
+// table returns the tidy table, a row a number.
+func (f *Figure) table() ([]byte, error) {
+	number := func(v float64) *float64 {
+		if math.IsNaN(v) {
+			return nil
+		}
+		return &v
+	}
+	var rows []tableRow
+	for _, r := range f.Data.Table() {
+		rows = append(rows, tableRow{r.Panel, r.Group, r.Series, r.Number, number(r.X), number(r.Y), number(r.Low), number(r.High)})
+	}
+	var b bytes.Buffer
+	err := output.CSV(&b, rows)
+	return b.Bytes(), err
+}
+
+// A Run is a figure of a run, and what tells the run from others.
+type Run struct {
+	Name   string
+	Figure *Figure
+}
+
+// Overlay returns one figure of all runs, and what it cannot show of them; see
+// plots.Overlay.
+func Overlay(runs []Run) (*Figure, []string, error) {
+	all := *runs[0].Figure
+	parts := make([]plots.Run, len(runs))
+	for i, r := range runs {
+		parts[i] = plots.Run{Name: r.Name, Data: r.Figure.Data}
+		all.Width = max(all.Width, r.Figure.Width)
+		if r.Figure.Coding != all.Coding {
+			return nil, nil, fmt.Errorf("figure %s: rewards are of %s coding in one run and of %s in another, want one", all.Name, all.Coding, r.Figure.Coding)
+		}
+		if i > 0 {
+			all.Caption.join(&r.Figure.Caption)
+		}
+	}
+	data, notes, err := plots.Overlay(parts)
+	if err != nil {
+		return nil, nil, fmt.Errorf("figure %s: %w", all.Name, err)
+	}
+	all.Data = data
+	for i, note := range notes {
+		notes[i] = fmt.Sprintf("figure %s: %s", all.Name, note)
+	}
+	return &all, notes, nil
+}
+
+// join adds what other states beyond c.
+func (c *Caption) join(other *Caption) {
+	if other.What != c.What {
+		c.What += " " + other.What
+	}
+	c.Populations = union(c.Populations, other.Populations)
+	c.Strategies = union(c.Strategies, other.Strategies)
+	c.Replicates = union(c.Replicates, other.Replicates)
+	c.Intervals = union(c.Intervals, other.Intervals)
+	c.Seeds = union(c.Seeds, other.Seeds)
+	c.Commands = union(c.Commands, other.Commands)
+}
+
+// union returns a with what b has beyond it, in their order.
+func union[T comparable](a, b []T) []T {
+	a = slices.Clone(a)
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			a = append(a, x)
+		}
+	}
+	return a
+}
