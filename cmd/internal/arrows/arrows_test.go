@@ -68,6 +68,7 @@ var arrows = []struct{ pkg, may string }{
 
 	{"cmd/vigorlab", "distributions/... theory sim/... plots cmd/vigorlab/internal/..."},
 	{"cmd/vigorlab/internal/output", ""},
+	{"cmd/vigorlab/internal/parts", "sim/reward/sandbox"},
 	{"cmd/vigorlab/internal/progress", "cmd/vigorlab/internal/output"},
 	{"cmd/vigorlab/internal/report", "sim/verify"},
 	{"cmd/vigorlab/internal/rundir", ""},
