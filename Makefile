@@ -23,7 +23,7 @@ PORT := 8080
 # The project's own model and its server.
 TINY := sim/source/live/tinymodel
 
-.PHONY: help test lint fmt bench golden coverage fuzz figures model live serve server-parts test-ollama vulncheck clean
+.PHONY: help test lint fmt bench golden coverage fuzz figures notebooks model live serve server-parts test-ollama vulncheck clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -73,6 +73,9 @@ figures: ## draws the README's pictures again
 	cp "$$dir/field/figures/ranks-progress.png" "$(CURDIR)/plots/gallery/compare-ranks-progress.png" && \
 	cp "$$dir/trained/figures/learning-rollouts.png" "$(CURDIR)/plots/gallery/train-learning-rollouts.png" && \
 	cp "$$dir/plan/figures/plan.png" "$(CURDIR)/plots/gallery/pilot-plan.png"
+
+notebooks: ## executes the notebooks again, in place (Jupyter for /usr/bin/python3)
+	go test -count=1 -run 'TestNotebooks$$' -timeout 30m ./cmd/vigorlab -update
 
 model: ## trains the project's own small model again (python3-torch), and its success probabilities
 	PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 $(TINY)/model/train.py
