@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,9 +49,23 @@ func completeFlags(cmd *cobra.Command) {
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails where it is registered already
 		}
 	})
-	if !strings.Contains(cmd.Use, "TABLE") && !strings.Contains(cmd.Use, "PATH") && !strings.Contains(cmd.Use, "DIR") && !strings.Contains(cmd.Use, "FILE") {
+	switch {
+	case cmd.Name() == "strategies":
+		cmd.ValidArgsFunction = names(strategyForms())
+	case !readsFiles.MatchString(cmd.Use):
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
+}
+
+// readsFiles says of a line of usage whether its arguments are paths.
+var readsFiles = regexp.MustCompile(`^[a-z]+ (TABLE|PATH|RUNDIR|FILE)`)
+
+func names(forms []form) cobra.CompletionFunc {
+	var all []cobra.Completion
+	for _, f := range forms {
+		all = append(all, cobra.CompletionWithDesc(f.name, f.doc))
+	}
+	return cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)
 }
 
 // strategyWords are the words that --strategy of a command takes beside specs.

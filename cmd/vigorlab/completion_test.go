@@ -38,6 +38,7 @@ func TestCompletions(t *testing.T) {
 	}{
 		{[]string{"the"}, []string{"theory"}},
 		{[]string{"help", "simu"}, []string{"simulate"}},
+		{[]string{"strategies", "cero-"}, []string{"cero-v2"}},
 		{[]string{"theory", "--format", ""}, []string{"table", "json", "csv"}},
 		{[]string{"theory", "--format", "j"}, []string{"json"}},
 		{[]string{"theory", "--population", "spik"}, []string{"spiked-beta"}},
