@@ -180,7 +180,8 @@ func sharedFolder(context.Context) (string, error) {
 	return "", nil
 }
 
-// command is a program that ends with ctx, whatever it has started.
+// command is a program that ends with ctx. What it has started may go on, and is not
+// waited for.
 func command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = time.Second

@@ -3,6 +3,7 @@ package parts
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -75,22 +76,36 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestHangs holds that a program that hangs is given up, with all that it started.
+// TestHangs holds that a program that hangs is given up, also where what it started
+// goes on and keeps its output open.
 func TestHangs(t *testing.T) {
-	script(t, "tool", "/bin/sleep 3600 & wait")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	script(t, "tool", `while [ -e "$0" ]; do /bin/sleep 0.1; done & echo >"$0.runs"; wait`)
+	path, err := exec.LookPath("tool")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan error)
 	go func() {
 		_, err := program("tool")(ctx)
 		done <- err
 	}()
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(path + ".runs"); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the program does not start")
+		}
+	}
+	cancel()
 	select {
 	case err := <-done:
 		if err == nil {
 			t.Error("a program that hangs has no error")
 		}
-	case <-time.After(10 * time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("it waits for a program that hangs")
 	}
 }
