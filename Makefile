@@ -23,7 +23,7 @@ PORT := 8080
 # The project's own model and its server.
 TINY := sim/source/live/tinymodel
 
-.PHONY: help test lint fmt bench golden coverage fuzz figures model live serve server-parts test-ollama vulncheck clean
+.PHONY: help test lint fmt bench golden coverage fuzz figures notebooks model live serve server-parts test-ollama vulncheck clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -69,10 +69,19 @@ figures: ## draws the README's pictures again
 	go run ./cmd/vigorlab import "$$dir/outcomes.csv" --quiet --out "$$dir/pilot.csv" >/dev/null && \
 	go run ./cmd/vigorlab plan "$$dir/pilot.csv" --round-latency 20 --rollout-seconds 60 --concurrency 512 \
 		--quiet --out "$$dir/plan" >/dev/null && \
+	go run ./cmd/vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --strategy fixed:g=8 --replicates 400 \
+		--quiet --out "$$dir/run" >/dev/null && \
+	go run ./cmd/vigorlab compare --population beta:a=0.3,b=0.7 --strategy control/vigor --strategy vigor --strategy dapo:n=8 \
+		--steps 16 --replicates 8 --quiet --out "$$dir/tour" >/dev/null && \
 	mkdir -p plots/gallery && cd "$$dir/out/figures" && cp $(GALLERY) "$(CURDIR)/plots/gallery" && \
 	cp "$$dir/field/figures/ranks-progress.png" "$(CURDIR)/plots/gallery/compare-ranks-progress.png" && \
+	cp "$$dir/run/figures/allocation.png" "$(CURDIR)/plots/gallery/tour-allocation.png" && \
+	cp "$$dir/tour/figures/cost-quality-A.png" "$(CURDIR)/plots/gallery/tour-cost-quality.png" && \
 	cp "$$dir/trained/figures/learning-rollouts.png" "$(CURDIR)/plots/gallery/train-learning-rollouts.png" && \
 	cp "$$dir/plan/figures/plan.png" "$(CURDIR)/plots/gallery/pilot-plan.png"
+
+notebooks: ## executes the notebooks again, in place (Jupyter for /usr/bin/python3)
+	go test -count=1 -run 'TestNotebooks$$' -timeout 30m ./cmd/vigorlab -update
 
 model: ## trains the project's own small model again (python3-torch), and its success probabilities
 	PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 $(TINY)/model/train.py

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,11 +15,13 @@ import (
 	"vigorlab/plots"
 )
 
-// TestHelpExamples runs every example of the help texts.
+// TestHelpExamples runs every example of the help texts, those of `vigorlab help`
+// too.
 func TestHelpExamples(t *testing.T) {
 	root := newRoot(&app{})
 	drawn := map[string]bool{}
 	skipped := false
+	t.Run("help", func(t *testing.T) { runExamples(t, root) })
 	for _, cmd := range root.Commands() {
 		if !cmd.IsAvailableCommand() || cmd.Name() == "help" || cmd.Name() == "completion" {
 			continue
@@ -50,9 +53,13 @@ func runExamples(t *testing.T, cmd *cobra.Command) {
 	rolloutFiles(t, "rollouts")
 	questionsFile(t, ".")
 	unansweredFiles(t, ".")
+	if err := os.WriteFile("schedule.txt", []byte("vigor:m0=4,rounds=2,alpha=1/4,gamma=4\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for i, words := range examples {
-		prepares := i+1 < len(examples) && (words[1] == "rollout" || words[1] == "simulate") // makes what the next example reads
-		if words[0] != "vigorlab" || words[1] != cmd.Name() && !prepares {
+		prepares := i+1 < len(examples) && (words[1] == "rollout" || words[1] == "simulate")    // makes what the next example reads
+		shows := slices.Contains([]string{"vigorlab", "populations", "strategies"}, cmd.Name()) // what other commands do
+		if words[0] != "vigorlab" || words[1] != cmd.Name() && !prepares && !shows {
 			t.Errorf("%q is no example of %s", words, cmd.Name())
 			continue
 		}

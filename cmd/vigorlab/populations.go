@@ -20,7 +20,17 @@ is NAME or NAME:KEY=VALUE,KEY=VALUE; @FILE reads it from a file.`,
   vigorlab populations
 
   # the same for a script
-  vigorlab populations --format json`,
+  vigorlab populations --format json
+
+  # try one: three in ten prompts dead, one in ten solved, the others Beta(2, 6)
+  vigorlab theory --population spiked-beta:dead=0.3,solved=0.1,a=2,b=6
+
+  # a mixture of two, and 5 % of rewards that are wrong
+  vigorlab theory --population mixture:0.3@beta:a=2,b=6+0.7@uniform
+  vigorlab theory --population flip:q=0.05@beta:a=0.1,b=0.3
+
+  # recorded outcomes as a population, smoothed by the Beta law that fits them
+  vigorlab theory --population table:path=outcomes.csv,smooth=beta`,
 		RunE: func(*cobra.Command, []string) error {
 			if err := flags.err(); err != nil {
 				return err

@@ -11,7 +11,7 @@ import (
 	"vigorlab/sim/strategy"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of strategies in README.md")
+var update = flag.Bool("update", false, "rewrite what tests made: the table of strategies in README.md, the notebooks")
 
 // The marks around what is generated in README.md.
 const (

@@ -28,6 +28,31 @@ func TestReadmeChain(t *testing.T) {
 	}
 }
 
+// TestReadmeTour runs the commands of README's tour, one after the other, and
+// expects the lines that it quotes under each and the pictures in the gallery.
+func TestReadmeTour(t *testing.T) {
+	section := readmeSection(t, "A tour of ten minutes")
+	gallery, err := filepath.Abs(filepath.Join("..", "..", "plots", "gallery"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if commands := runQuoted(t, section); commands != 4 {
+		t.Errorf("%d commands in the section, want 4", commands)
+	}
+	for picture, drawn := range map[string]string{
+		"tour-allocation.png":   filepath.Join("run", "figures", "allocation.png"),
+		"tour-cost-quality.png": filepath.Join("field", "figures", "cost-quality-A.png"),
+	} {
+		if share := unlike(pixelsOf(t, drawn), pixelsOf(t, filepath.Join(gallery, picture))); !(share <= 0.005) {
+			t.Errorf("%.2f %% of the pixels of the gallery's %s are others, want at most 0.5 %%: make figures draws it again", 100*share, picture)
+		}
+		if !strings.Contains(section, "plots/gallery/"+picture) {
+			t.Errorf("README does not show %s", picture)
+		}
+	}
+}
+
 // TestReadmeRewards runs the commands of README's section on rewards, and holds
 // what it says of label noise: eta of the rewards given, and by
 // 1-u = (1-u')/(1-2q)^2 that of right and wrong, where E[u] = 4ab/((a+b)(a+b+1)).

@@ -67,6 +67,21 @@ synthetic prompts and on recorded outcomes of real models.
 
 Figures are under signed coding: rewards in {-1, +1}, reward variance
 u = 4p(1-p) of a prompt with success probability p.`,
+		Example: `  # what a theorem promises, what is left of it for rewards, and what the algorithm gets
+  vigorlab theory --population pareto-variance:shape=1.5,min=0.01,max=1 --strategy vigor
+
+  # the same by Monte Carlo, beside fixed groups; --out keeps figures, tables and how to repeat them
+  vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --strategy fixed:g=8 --replicates 200 --out run
+
+  # logs of a trainer, or a table as here, to a plan for your prompts
+  vigorlab simulate --population beta:a=0.3,b=0.7 --batch 400 --strategy fixed:g=8 --replicates 2 --emit-table pilot.csv
+  vigorlab fit pilot.csv --family beta --replicates 20
+  vigorlab plan pilot.csv --batch 64 --replicates 20 --worlds 40 --max-rounds 3
+
+  # what may stand for a population and a strategy, and what else this machine could do
+  vigorlab populations
+  vigorlab strategies
+  vigorlab doctor`,
 		Version:       version,
 		Args:          noArguments,
 		SilenceErrors: true,
@@ -79,11 +94,11 @@ u = 4p(1-p) of a prompt with success probability p.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("vigorlab {{.Version}}\n")
 	root.SetHelpCommand(newHelp(root))
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages", "(.LocalFlags.FlagUsagesWrapped 100)"))
 	root.AddCommand(
 		newTheory(a), newSimulate(a), newReplay(a), newVerify(a), newCompare(a), newTrain(a), newImport(a), newFit(a), newPlan(a), newRollout(a), newGrade(a), newPlot(a), newReport(a),
 		newStrategies(a), newPopulations(a), newPolicies(a), newSystems(a), newVersion(a),
+		newVerifiers(a), newDoctor(a),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.Args == nil {
@@ -91,6 +106,9 @@ u = 4p(1-p) of a prompt with success probability p.`,
 		}
 		cmd.DisableFlagsInUseLine = true
 		cmd.Flags().SortFlags = false
+		if completing(a.args) {
+			completeFlags(cmd)
+		}
 	}
 	return root
 }
@@ -101,7 +119,10 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Help about a command",
-		Args:  func(*cobra.Command, []string) error { return nil },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return commandNames(root), cobra.ShellCompDirectiveNoFileComp
+		},
+		Args: func(*cobra.Command, []string) error { return nil },
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := unknownCommand(root, args); err != nil {
 				return err

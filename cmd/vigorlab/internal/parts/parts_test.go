@@ -1,0 +1,171 @@
+package parts
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range Table() {
+		if seen[p.Name] || p.For == "" || p.Elsewhere == "" || p.look == nil || p.Needed != Using && p.Needed != Tests {
+			t.Errorf("%+v: want a name of its own, what it is for, what brings it, and who needs it", p)
+		}
+		seen[p.Name] = true
+	}
+}
+
+// TestPartsOfCI holds that what CI installs is what doctor advises: the packages of
+// each line of .ci/parts are those of one part, or some of them.
+func TestPartsOfCI(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "..", "..", ".ci", "parts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := regexp.MustCompile(`(?m)^\s*need '([^']*)' (?:'([^']*)'|(\S+))`).FindAllStringSubmatch(string(content), -1)
+	if len(needs) < 7 {
+		t.Fatalf("%d lines that begin with need in .ci/parts, want seven at least", len(needs))
+	}
+	for _, need := range needs {
+		packages := strings.Fields(need[2] + need[3])
+		if !slices.ContainsFunc(Table(), func(p Part) bool { return subset(packages, strings.Fields(p.Debian)) }) {
+			t.Errorf(".ci/parts installs %q for %s, and no part of the table in parts.go has them", packages, need[1])
+		}
+	}
+}
+
+func subset(some, all []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+}
+
+// script puts a program on an otherwise empty PATH.
+func script(t *testing.T, name, text string) {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+text+"\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder)
+}
+
+func TestProgram(t *testing.T) {
+	for _, c := range []struct{ text, version, err string }{
+		{"echo tool 1.2.3-rc1, of 2026", "1.2.3-rc1", ""},
+		{"echo version v20.1.0 >&2", "20.1.0", ""},
+		{"echo a tool", "", ""},
+		{"echo 1.2; exit 3", "", "does not run: exit status 3"},
+	} {
+		script(t, "tool", c.text)
+		version, err := program("tool")(context.Background())
+		if version != c.version || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: version %q, %v; want %q, %q", c.text, version, err, c.version, c.err)
+		}
+	}
+	if _, err := program("nobody")(context.Background()); err == nil || err.Error() != "no nobody on PATH" {
+		t.Errorf("a program that is not there: %v", err)
+	}
+	if version, err := anyProgram("nobody", "tool")(context.Background()); version != "" || err == nil {
+		t.Errorf("the second name: %q, %v, want the error of the program that fails", version, err)
+	}
+}
+
+// TestHangs holds that a program that hangs is given up, also where what it started
+// goes on and keeps its output open.
+func TestHangs(t *testing.T) {
+	script(t, "tool", `while [ -e "$0" ]; do /bin/sleep 0.1; done & echo >"$0.runs"; wait`)
+	path, err := exec.LookPath("tool")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error)
+	go func() {
+		_, err := program("tool")(ctx)
+		done <- err
+	}()
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(path + ".runs"); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the program does not start")
+		}
+	}
+	cancel()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("a program that hangs has no error")
+		}
+	case <-time.After(5 * time.Minute):
+		t.Fatal("it waits for a program that hangs")
+	}
+}
+
+func TestModules(t *testing.T) {
+	script(t, "snake", "echo one 1.0; echo two -")
+	if _, err := modules("snake", "one", "two")(context.Background()); err == nil || !strings.HasPrefix(err.Error(), "no two of ") {
+		t.Errorf("a module is missing: %v", err)
+	}
+	script(t, "snake", "echo one 1.0; echo two 2.5")
+	if version, err := modules("snake", "one", "two")(context.Background()); version != "one 1.0, two 2.5" || err != nil {
+		t.Errorf("%q, %v", version, err)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int64
+	}{
+		{"MemTotal:        2048 kB\nMemFree:  1 kB\n", 2 << 20},
+		{"MemFree:  1 kB\nMemTotal: 1 kB\n", 1 << 10},
+		{"MemTotal: many kB\n", 0},
+		{"", 0},
+	} {
+		path := filepath.Join(t.TempDir(), "meminfo")
+		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got := memory(path); got != c.want {
+			t.Errorf("%q is %d bytes, want %d", c.text, got, c.want)
+		}
+	}
+	if got := memory(filepath.Join(t.TempDir(), "none")); got != 0 {
+		t.Errorf("without a file %d bytes, want 0", got)
+	}
+	if m := Here(); m.Cores < 1 {
+		t.Errorf("%d cores", m.Cores)
+	}
+}
+
+// TestRepository finds the parts that are of a checkout only inside one.
+func TestRepository(t *testing.T) {
+	if _, err := repository(); err != nil {
+		t.Error(err)
+	}
+	folder := t.TempDir()
+	t.Chdir(folder)
+	t.Setenv("VIGORLAB_SHARED", "")
+	if _, err := repository(); err == nil {
+		t.Error("a repository in an empty folder")
+	}
+	if _, err := sharedFolder(context.Background()); err == nil {
+		t.Error("shared data in an empty folder")
+	}
+	t.Setenv("VIGORLAB_SHARED", folder)
+	if err := os.Mkdir("data", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sharedFolder(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
