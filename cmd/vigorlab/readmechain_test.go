@@ -37,8 +37,8 @@ func TestReadmeTour(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	if commands := runQuoted(t, section); commands != 4 {
-		t.Errorf("%d commands in the section, want 4", commands)
+	if commands := runQuoted(t, section); commands != 5 {
+		t.Errorf("%d commands in the section, want 5", commands)
 	}
 	for picture, drawn := range map[string]string{
 		"tour-allocation.png":   filepath.Join("run", "figures", "allocation.png"),
