@@ -66,7 +66,6 @@ type reader struct {
 	placed  map[string]bool // figures and tables of claims that stand in a section
 	figures map[string]*Figure
 	names   []string // of figures, as the run wrote them
-	parts   []part   // of report.md
 	tables  int
 }
 
