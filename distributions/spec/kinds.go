@@ -50,6 +50,9 @@ const (
 	nameFlip    = "flip"
 )
 
+// smoothNone keeps the recorded success rates as they are.
+const smoothNone = "none"
+
 func populationKinds() []kind {
 	var (
 		shape  = Parameter{"shape", "", "[1e-09, 10000]", "Pareto shape kappa"}
