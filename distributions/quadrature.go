@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/integrate/quad"
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/gonum"
 )
 
 // panelNodes is the number of Gauss points of a panel. On panels whose ends
@@ -117,25 +118,23 @@ func (r *rule) fill(singular bool, power float64) {
 // below 2*panelNodes, by the eigenvalues of the Jacobi matrix (Golub and
 // Welsch 1969; the recurrence is DLMF 18.9.2 for the weight (1+x)^(power-1) on
 // [-1, 1], moved to t = (1+x)/2). The weights include t^(1-power), so that the
-// rule applies to the whole integrand.
+// rule applies to the whole integrand. LAPACK's solver for tridiagonal matrices
+// is called by itself: the page of vigorlab explore loads what this links.
 func (r *rule) jacobi(power float64) {
-	j := mat.NewSymDense(panelNodes, nil)
-	j.SetSym(0, 0, power/(power+1))
+	var off [panelNodes - 1]float64
+	var vectors [panelNodes * panelNodes]float64
+	var work [2 * (panelNodes - 1)]float64
+	r.t[0] = power / (power + 1)
 	for i := 1; i < panelNodes; i++ {
 		k, d := float64(i), 2*float64(i)+power-1
-		j.SetSym(i, i, (1+(power-1)*(power-1)/(d*(d+2)))/2)
-		off := k * k * (k + power - 1) * (k + power - 1) / (d * d * (d + 1) * (d - 1))
-		j.SetSym(i-1, i, math.Sqrt(off))
+		r.t[i] = (1 + (power-1)*(power-1)/(d*(d+2))) / 2
+		off[i-1] = math.Sqrt(k * k * (k + power - 1) * (k + power - 1) / (d * d * (d + 1) * (d - 1)))
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(j, true) {
+	if !(gonum.Implementation{}).Dsteqr(lapack.EVTridiag, panelNodes, r.t[:], off[:], vectors[:], panelNodes, work[:]) {
 		panic("distributions: the eigenvalues of a Jacobi matrix did not converge")
 	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	eigen.Values(r.t[:])
 	for k, t := range r.t {
-		v := vectors.At(0, k)
+		v := vectors[k] // of the first row
 		r.w[k] = v * v / power * math.Pow(t, 1-power)
 	}
 }
