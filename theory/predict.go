@@ -38,6 +38,9 @@ type Input struct {
 	Batch     int     // >= 1
 	Frontier  float64 // c in [0, 1]
 	Nodes     int     // quadrature nodes, as VigorMeanField takes them
+	// Brief leaves out what costs most, for a page that follows its reader:
+	// Etas.FiniteBatch and Prediction.Rounds.
+	Brief bool
 }
 
 // A Prediction holds everything that theory says about a strategy on a
@@ -119,7 +122,7 @@ func Predict(in Input) (*Prediction, error) {
 	default:
 		*p = in.lawAlone()
 	}
-	if in.Vigor != nil && p.Field != nil && in.Vigor.Rounds <= MaxStops {
+	if in.Vigor != nil && p.Field != nil && in.Vigor.Rounds <= MaxStops && !in.Brief {
 		var err error
 		if p.Rounds, err = RoundByRound(in.Law, *in.Vigor, in.Frontier, in.Nodes); err != nil {
 			return nil, err
@@ -211,8 +214,12 @@ func (in Input) vigorEtas() Etas {
 	set := func(n *Number, x float64, err error) { *n = number(x, err, "") }
 	eta, err := etaInfiniteBatch(in.Variance, v)
 	set(&etas.Law, eta, err)
-	eta, err = EtaFiniteBatch(in.Variance, v, in.Batch)
-	set(&etas.FiniteBatch, eta, err)
+	if in.Brief {
+		etas.FiniteBatch = Number{Reason: "a brief prediction leaves it out"}
+	} else {
+		eta, err = EtaFiniteBatch(in.Variance, v, in.Batch)
+		set(&etas.FiniteBatch, eta, err)
+	}
 	eta, err = CapLawFree(v)
 	set(&etas.Cap, eta, err)
 	eta, err = CapLaw(in.Variance)

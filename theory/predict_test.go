@@ -1,7 +1,9 @@
 package theory
 
 import (
+	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -160,6 +162,28 @@ func TestPredictWithoutStrategy(t *testing.T) {
 		if n.Reason != "this strategy has no exact theory" {
 			t.Errorf("number %d: %+v, want none", i, n)
 		}
+	}
+}
+
+// TestPredictBrief: what is left out says so, and nothing else moves.
+func TestPredictBrief(t *testing.T) {
+	in := vigorInput(reference()["uniform"])
+	whole := must(Predict(in))
+	in.Brief = true
+	brief := must(Predict(in))
+	if brief.Rounds != nil || brief.Eta.FiniteBatch.Reason == "" || brief.Speedup[0].FiniteBatch.Reason == "" {
+		t.Errorf("brief: %+v, rounds %v", brief.Eta, brief.Rounds)
+	}
+	brief.Rounds, brief.Eta.FiniteBatch = whole.Rounds, whole.Eta.FiniteBatch
+	for i := range brief.Speedup {
+		brief.Speedup[i].FiniteBatch = whole.Speedup[i].FiniteBatch
+	}
+	if got, want := fmt.Sprintf("%+v", *brief.Field), fmt.Sprintf("%+v", *whole.Field); got != want {
+		t.Errorf("field %s, want %s", got, want)
+	}
+	brief.Field, brief.Fixed = whole.Field, whole.Fixed
+	if !reflect.DeepEqual(brief, whole) {
+		t.Errorf("brief %+v, want %+v", brief, whole)
 	}
 }
 

@@ -3,8 +3,6 @@ package theory
 import (
 	"errors"
 	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // ChiSquareBound returns R^2 E[(ln r)^2], which bounds chi^2 = E[(r-1)^2] where
@@ -59,7 +57,7 @@ func halfSquare(t float64) float64 {
 	if math.IsInf(t, 1) {
 		return 1
 	}
-	return halfMass(t) - 2*t*distuv.UnitNormal.Prob(t)
+	return halfMass(t) - 2*t*math.Exp(-t*t/2)/math.Sqrt(2*math.Pi)
 }
 
 // gaussianCut returns the t with sd^2 square(t) = tau, square rising from 0 to 1,
