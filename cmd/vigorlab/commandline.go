@@ -2,8 +2,9 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"vigorlab/cmd/vigorlab/internal/notation"
 )
 
 // A commandLine is the normalised command that reproduces a run.
@@ -26,12 +27,5 @@ func (l *commandLine) mark(flag string) { l.words = append(l.words, "--"+flag) }
 
 func (l *commandLine) String() string { return strings.Join(l.words, " ") }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
 // quote returns a word as a POSIX shell reads it.
-func quote(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
+func quote(word string) string { return notation.Word(word) }

@@ -68,7 +68,8 @@ var arrows = []struct{ pkg, may string }{
 
 	{"cmd/vigorlab", "distributions/... theory sim/... plots cmd/vigorlab/internal/..."},
 	{"cmd/vigorlab/internal/figures", "plots cmd/vigorlab/internal/output"},
-	{"cmd/vigorlab/internal/output", ""},
+	{"cmd/vigorlab/internal/notation", ""},
+	{"cmd/vigorlab/internal/output", "cmd/vigorlab/internal/notation"},
 	{"cmd/vigorlab/internal/parts", "sim/reward/sandbox"},
 	{"cmd/vigorlab/internal/progress", "cmd/vigorlab/internal/output"},
 	{"cmd/vigorlab/internal/pages", "cmd/vigorlab/internal/output cmd/vigorlab/internal/rundir"},

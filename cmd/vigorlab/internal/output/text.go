@@ -6,18 +6,19 @@ import (
 	"io"
 	"math"
 	"os"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/mattn/go-isatty"
+
+	"vigorlab/cmd/vigorlab/internal/notation"
 )
 
 // Width is the number of columns that tables and notes fill at most.
 const Width = 100
 
 // Absent stands in tables for a figure that does not exist.
-const Absent = "-"
+const Absent = notation.Absent
 
 // The colours of a terminal, as ANSI attributes.
 const (
@@ -234,12 +235,7 @@ func columns(s string) int {
 }
 
 // Number prints x to four significant digits, or Absent.
-func Number(x *float64) string {
-	if x == nil {
-		return Absent
-	}
-	return significant(*x, 4)
-}
+func Number(x *float64) string { return notation.Number(x) }
 
 // Measured prints a figure as "mean ± se", the error to two significant
 // digits and the mean to the same decimal.
@@ -268,20 +264,6 @@ func Between(low, high float64) string {
 		return fmt.Sprintf("[%.4g, %.4g]", low, high)
 	}
 	return fmt.Sprintf("[%.*f, %.*f]", decimals, low, decimals, high)
-}
-
-// significant prints x with at least the given significant digits, in
-// positional notation where that stays short.
-func significant(x float64, digits int) string {
-	if math.Abs(x-math.Round(x)) < 1e-12 && math.Abs(x) < 1e9 {
-		return strconv.FormatFloat(x, 'f', 0, 64)
-	}
-	size := math.Abs(x)
-	if size < 1e-4 || size >= 1e9 {
-		return strconv.FormatFloat(x, 'g', digits, 64)
-	}
-	decimals := max(0, digits-1-int(math.Floor(math.Log10(size))))
-	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
 // Parameter prints one parameter of a spec: its name and default, what it is
