@@ -67,6 +67,8 @@ var arrows = []struct{ pkg, may string }{
 	{"plots", ""}, // finished numbers alone
 
 	{"cmd/vigorlab", "distributions/... theory sim/... plots cmd/vigorlab/internal/..."},
+	{"cmd/vigorlab/internal/explore", ""},
+	{"cmd/vigorlab/internal/explore/view", "distributions distributions/spec sim/schedule theory cmd/vigorlab/internal/notation"},
 	{"cmd/vigorlab/internal/figures", "plots cmd/vigorlab/internal/output"},
 	{"cmd/vigorlab/internal/notation", ""},
 	{"cmd/vigorlab/internal/output", "cmd/vigorlab/internal/notation"},

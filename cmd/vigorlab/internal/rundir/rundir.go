@@ -43,6 +43,7 @@ const insideName = "run"
 var known = []string{
 	runFile, "results.json", "results.csv", "results.parquet", "figures",
 	"report.md", "rungs", "plan.json", "npmle.csv", "rollouts.jsonl", "table.csv", journalFile,
+	"index.html", "explore.css", "explore.js", "explore.wasm", "wasm_exec.js", "worker.js",
 }
 
 // A Record is the content of run.json.
