@@ -10,6 +10,7 @@ func TestWord(t *testing.T) {
 		{"it's", `'it'\''s'`},
 		{"", "''"},
 		{"$(rm)", "'$(rm)'"},
+		{"$HOME", "'$HOME'"},
 		{"é", "'é'"},
 		{"a\nb", "'a\nb'"},
 	} {
