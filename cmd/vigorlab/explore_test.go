@@ -83,7 +83,7 @@ func TestExplorePage(t *testing.T) {
 		if got, want := other.text("command"), p.text("command"); got != want {
 			t.Errorf("the view that was shared shows %q, want %q", got, want)
 		}
-		browser.Eval[string](other.Page, `location.hash = "#m0=9&rounds=99&alpha=x&gamma=2&population=uniform"`)
+		browser.Eval[string](other.Page, `location.hash = "#m0=9&rounds=99&alpha=x&gamma=1&population=uniform"`)
 		other.Wait(`$("population").value === "uniform" && $("rounds").value === "8"`) // what a slider can show
 		other.answered()
 		other.holdsToTheory()
