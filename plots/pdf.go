@@ -30,7 +30,22 @@ func renderPDF(sh sheet, title string, w, h vg.Length) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plots: PDF: %w", err)
 	}
-	return timeless(buf.Bytes())
+	content, err := timeless(buf.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	return asVersion5(content)
+}
+
+// asVersion5 makes a PDF 1.7 one of version 1.5, the latest that pdfTeX includes
+// without a warning. Nothing that figures need is newer: TrueType fonts, plain cross
+// references, and transparency, which is of 1.4.
+func asVersion5(doc []byte) ([]byte, error) {
+	body, ok := bytes.CutPrefix(doc, []byte("%PDF-1.7\n"))
+	if !ok {
+		return nil, errLayout
+	}
+	return append([]byte("%PDF-1.5\n"), body...), nil
 }
 
 // A pdfPage lets gonum draw on a PDF page of package canvas. (The adapter that

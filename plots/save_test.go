@@ -164,6 +164,9 @@ func TestPDFFonts(t *testing.T) {
 		if len(doc) > 60_000 {
 			t.Errorf("%s: the PDF has %d bytes, want <= 60000", name, len(doc))
 		}
+		if !bytes.HasPrefix(doc, []byte("%PDF-1.5\n")) || bytes.Contains(doc, []byte("/FontFile3")) || bytes.Contains(doc, []byte("/ObjStm")) {
+			t.Errorf("%s: not a PDF 1.5, which pdfTeX takes without a warning", name)
+		}
 		if !bytes.Contains(doc, []byte("/BaseFont/SUBSET+LiberationSans")) || bytes.Contains(doc, []byte("/Image")) {
 			t.Errorf("%s: no subset of Liberation Sans, or pixels", name)
 		}
