@@ -322,13 +322,13 @@ func (f *plotFlags) read(ctx context.Context, p *plotted, runs []drawnRun, names
 			continue
 		}
 		if len(runs) == 1 {
-			p.figures = append(p.figures, plottedFigure{figure: parts[0].Figure})
+			p.add(parts[0].Figure)
 			continue
 		}
 		figure, notes, err := figures.Overlay(parts)
 		switch {
 		case err == nil:
-			p.figures = append(p.figures, plottedFigure{figure: figure})
+			p.add(figure)
 			warnings = append(warnings, notes...)
 		case len(f.names) == 0 || slices.Contains(f.names, allFigures):
 			warnings = append(warnings, "left out: "+err.Error())
@@ -371,6 +371,7 @@ func (f *plotFlags) draw(p *plotted, look figures.Look, file string) (notes []st
 			f.addf("%w", err)
 			return nil, f.err()
 		}
+		q.width = q.figure.WidthIn(look)
 		notes = append(notes, own...)
 		if file != "" {
 			q.files = []string{f.out}

@@ -10,6 +10,7 @@ import (
 
 	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/plots"
 )
 
 // A plotted is the figures of runs, and where they were drawn.
@@ -20,7 +21,13 @@ type plotted struct {
 
 type plottedFigure struct {
 	figure *figures.Figure
-	files  []string // none where nothing was drawn
+	width  plots.Width // as drawn here, or by the run where nothing was drawn
+	files  []string    // none where nothing was drawn
+}
+
+// add lists a figure that is not drawn yet.
+func (p *plotted) add(f *figures.Figure) {
+	p.figures = append(p.figures, plottedFigure{figure: f, width: f.Width})
 }
 
 // A plottedRow is a file of a figure, or a figure that was not drawn.
@@ -38,7 +45,7 @@ func (p *plotted) result() result[plottedRow] {
 	var rows []plottedRow
 	list := []output.Object{}
 	for _, q := range p.figures {
-		row := plottedRow{q.figure.Name, q.figure.Data.Kind(), float64(q.figure.Width), int64(len(q.figure.Data.Table())), ""}
+		row := plottedRow{q.figure.Name, q.figure.Data.Kind(), float64(q.width), int64(len(q.figure.Data.Table())), ""}
 		list = append(list, output.Object{
 			{Key: "figure", Value: row.Figure},
 			{Key: "kind", Value: row.Kind},
@@ -65,7 +72,7 @@ func (p *plotted) text(t *output.Text) {
 	g := output.Grid{Head: []string{"figure", "kind", "inches", "numbers"}, Left: 2}
 	drawn := false
 	for _, q := range p.figures {
-		g.Add(harmless(q.figure.Name), q.figure.Data.Kind(), fmt.Sprint(float64(q.figure.Width)), fmt.Sprint(len(q.figure.Data.Table())))
+		g.Add(harmless(q.figure.Name), q.figure.Data.Kind(), fmt.Sprint(float64(q.width)), fmt.Sprint(len(q.figure.Data.Table())))
 		drawn = drawn || len(q.files) > 0
 	}
 	t.Grid(g)

@@ -60,16 +60,21 @@ type Look struct {
 	Formats []string    // of plots.Formats
 }
 
+// WidthIn returns the width of the figure's pictures in a look.
+func (f *Figure) WidthIn(look Look) plots.Width {
+	if look.Width != 0 {
+		return look.Width
+	}
+	return look.Style.Width(f.Width)
+}
+
 // Pictures returns the figure in every format, and what it does not show.
 func (f *Figure) Pictures(look Look) (files []File, notes []string, err error) {
 	drawn, err := f.Data.Draw()
 	if err != nil {
 		return nil, nil, fmt.Errorf("figure %s: %w", f.Name, err)
 	}
-	width := look.Width
-	if width == 0 {
-		width = look.Style.Width(f.Width)
-	}
+	width := f.WidthIn(look)
 	for _, format := range look.Formats {
 		content, err := plots.Render(drawn, format, width, look.Style)
 		if err != nil {
