@@ -32,7 +32,7 @@ test: ## every check and every test; as root on Debian it installs what they nee
 	@.ci/parts
 	@lint=passed; $(MAKE) --no-print-directory lint || lint=failed; \
 	go run ./.ci/testall -plain '$(NO_RACE)' -also '$(TOOLS)' && tests=passed || tests=failed; \
-	echo "lint $$lint, tests $$tests"; \
+	echo "lint $$lint, tests $$tests; make figures draws the README's pictures again"; \
 	[ $$lint$$tests = passedpassed ]
 
 lint: ## format, vet, staticcheck, direction of imports

@@ -385,11 +385,11 @@ func TestRunLabels(t *testing.T) {
 func TestReadmePlot(t *testing.T) {
 	section := readmeSection(t, "Figures for a paper")
 	t.Chdir(t.TempDir())
-	if commands := runQuoted(t, section); commands != 4 {
-		t.Errorf("%d commands in the section, want 4", commands)
+	if commands := runQuoted(t, section); commands != 5 {
+		t.Errorf("%d commands in the section, want 5", commands)
 	}
-	table := read(t, filepath.Join("paper", "allocation.csv"))
+	table := read(t, filepath.Join("both", "allocation.csv"))
 	if rows := strings.Count(table, "\n"); rows != 81 {
-		t.Errorf("paper/allocation.csv has %d lines, want a heading and the 40 numbers of two runs", rows)
+		t.Errorf("both/allocation.csv has %d lines, want a heading and the 40 numbers of two runs", rows)
 	}
 }

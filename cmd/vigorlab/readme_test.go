@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +43,48 @@ func TestReadmeStrategies(t *testing.T) {
 	}
 	if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestReadmeOutputs lets a reader run README's commands in one folder: nothing that
+// one of them writes is in the way of another.
+func TestReadmeOutputs(t *testing.T) {
+	writes := regexp.MustCompile(`--(?:out|emit-table) (\S+)`)
+	commands := map[string]string{}
+	for line := range strings.Lines(read(t, filepath.Join("..", "..", "README.md"))) {
+		if !strings.HasPrefix(line, "    ") {
+			continue
+		}
+		for _, m := range writes.FindAllStringSubmatch(line, -1) {
+			if earlier, ok := commands[m[1]]; ok {
+				t.Errorf("two commands write %s:\n%s%s", m[1], earlier, line)
+			}
+			commands[m[1]] = line
+		}
+	}
+	if len(commands) < 15 {
+		t.Errorf("%d commands that write, want at least 15", len(commands))
+	}
+}
+
+// TestReadmePictures wants every picture of README in the gallery, and drawn by
+// make figures.
+func TestReadmePictures(t *testing.T) {
+	root := filepath.Join("..", "..")
+	_, figures, _ := strings.Cut(read(t, filepath.Join(root, "Makefile")), "\nfigures:")
+	figures, _, _ = strings.Cut(figures, "\n\n")
+	_, gallery, _ := strings.Cut(read(t, filepath.Join(root, "Makefile")), "\nGALLERY := ")
+	gallery, _, _ = strings.Cut(gallery, "\n")
+	pictures := regexp.MustCompile(`(?m)^!\[.*\]\((.*)\)$`).FindAllStringSubmatch(read(t, filepath.Join(root, "README.md")), -1)
+	if len(pictures) < 7 {
+		t.Errorf("%d pictures, want at least 7", len(pictures))
+	}
+	for _, m := range pictures {
+		pixelsOf(t, filepath.Join(root, filepath.FromSlash(m[1])))
+		name, ok := strings.CutPrefix(m[1], "plots/gallery/")
+		if !ok || !strings.Contains(figures, "plots/gallery/"+name) && !slices.Contains(strings.Fields(gallery), name) {
+			t.Errorf("make figures does not draw %s", m[1])
+		}
 	}
 }
 
