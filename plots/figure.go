@@ -37,9 +37,14 @@ func ParseWidth(text string, s Style) (Width, error) {
 	inches, err := strconv.ParseFloat(text, 64)
 	w := Width(inches)
 	if err != nil || !(w >= s.least && w <= maxWidth) {
-		return 0, fmt.Errorf("plots: width = %q, want column, page or inches in [%v, %v]", text, s.least, maxWidth)
+		return 0, fmt.Errorf("plots: width = %q, want %s", text, s.Widths())
 	}
 	return w, nil
+}
+
+// Widths says which widths ParseWidth takes for the style.
+func (s Style) Widths() string {
+	return fmt.Sprintf("column, page or inches in [%v, %v]", s.least, maxWidth)
 }
 
 // points returns the width in typographic points.

@@ -34,8 +34,9 @@ func newPlot(a *app) *cobra.Command {
 		Use:   "plot RUNDIR ...",
 		Short: "Draw the figures of runs again, for a paper or a slide",
 		Long: `plot draws figures of run directories again: at another width, for a slide, in
-another format, or the same figure of several runs in one. It reads what the runs keep, and never
-computes their results anew. Without --out it lists the figures that there are.
+another format, or the same figure of several runs in one. It reads what the runs
+keep, and never computes their results anew. Without --out it lists the figures
+that there are.
 
 --out FOLDER gets every picture with its data (NAME.csv, and NAME.json to draw it
 from) and its caption (NAME.caption.md, and NAME.caption.tex to \input in a figure
@@ -71,7 +72,7 @@ one run each.`,
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.names, "figure", nil, "`NAME` of a figure, repeatable, or all (the default)")
 	f.choice(flags, &f.style, "style", plots.Styles(), "`STYLE` of the pictures, for a page or a slide")
-	flags.Var(&textFlag{&f.width, "width", "column, page or inches", &f.faults}, "width", "`WIDTH` of the pictures: column, page, or inches in [2, 20] (default as the run drew them, on a slide in proportion)")
+	flags.Var(&textFlag{&f.width, "width", "column, page or inches", &f.faults}, "width", "`WIDTH` of the pictures: column, page, or inches in [2, 20], on a slide in [3.6, 20] (default as the run drew them, on a slide in proportion)")
 	flags.Var(&textFlag{&f.image, "image", "a list such as pdf,svg", &f.faults}, "image", "`FORMATS` of the pictures, a list of "+strings.Join(plots.Formats(), ", ")+" (default "+strings.Join(drawnFormats, ",")+", or that of the file of --out)")
 	f.registerFormat(flags)
 	flags.Var(&textFlag{&f.out, "out", "a folder, or a file", &f.faults}, "out", "draw into `PATH`: a folder, or the file of one figure in one format")
@@ -132,7 +133,7 @@ func (f *plotFlags) look() figures.Look {
 		return l
 	}
 	if l.Width, err = plots.ParseWidth(f.width, style); err != nil {
-		f.addf("--width = %s, want column, page or inches in [2, 20]", shown(f.width))
+		f.addf("--width = %s, want %s", shown(f.width), style.Widths())
 	}
 	return l
 }
