@@ -29,6 +29,6 @@ func Allocation(d AllocationData) (Figure, error) {
 		what: "allocation", title: title,
 		xTitle: xTitle, yTitle: yTitle,
 		families: d.Strategies, kindNames: kindNames,
-		include:  []float64{0}, xRange: span{0, 1},
+		include: []float64{0}, xRange: span{0, 1},
 	}.figure()
 }
