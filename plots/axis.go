@@ -11,7 +11,8 @@ import (
 // An axis says how the ticks of an axis are chosen once its length is known.
 type axis struct {
 	log     bool
-	integer bool        // only whole numbers are labelled
+	integer bool        // only whole numbers are labelled, and points of a number part
+	whole   bool        // only whole numbers are labelled
 	fixed   []plot.Tick // these and no others
 	bare    bool        // no ticks, no axis line
 }
@@ -26,7 +27,7 @@ func (a axis) ticks(min, max float64, n int) []plot.Tick {
 	case a.log:
 		return logTicks(min, max, n)
 	}
-	return linearTicks(min, max, n, a.integer)
+	return linearTicks(min, max, n, a.integer || a.whole)
 }
 
 // linearTicks returns ticks at multiples of 1, 2 or 5 times a power of ten.

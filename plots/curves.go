@@ -2,6 +2,8 @@ package plots
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -19,6 +21,20 @@ type CurvesData struct {
 	// Inks gives labels their colours and marks, numbers from 0, so that they keep them
 	// from figure to figure; a label that is not there has that of its place.
 	Inks map[string]int
+}
+
+// whole reports whether every X is a whole number, such as a step.
+func (d CurvesData) whole() bool {
+	for _, p := range d.Panels {
+		for _, l := range p.Lines {
+			for _, q := range slices.Concat(l.First, l.Second) {
+				if usable(q.X) && q.X != math.Trunc(q.X) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // A CurvesPanel is one quantity, line by line.
@@ -55,7 +71,7 @@ func (d CurvesData) panels(s *Style, n *notes) ([]*panel, error) {
 	for _, q := range d.Panels {
 		ch := chart{
 			what: "curves", xTitle: d.X, yTitle: q.Y, kindNames: d.Styles[:],
-			inks: d.Inks, x: axis{log: d.LogX}, y: axis{log: q.LogY}, xRange: emptySpan(),
+			inks: d.Inks, x: axis{log: d.LogX, whole: d.whole()}, y: axis{log: q.LogY}, xRange: emptySpan(),
 		}
 		if d.Marks {
 			ch.kindNames = []string{closedForm: d.Styles[0], monteCarlo: d.Styles[1]}

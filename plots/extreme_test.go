@@ -407,6 +407,21 @@ func TestTicks(t *testing.T) {
 	})
 }
 
+// TestWholeTicks: between two rounds there is nothing to label; between other
+// numbers there may be.
+func TestWholeTicks(t *testing.T) {
+	for middle, want := range map[float64]bool{2: false, 2.5: true} {
+		line := Line{Label: "a", First: []Point{At(1, 5), At(middle, 6), At(3, 7)}}
+		f := must(Curves(CurvesData{X: "rounds", Panels: []CurvesPanel{{Y: "gain", Reference: math.NaN(), Lines: []Line{line}}}}))
+		has := func(label string) bool {
+			return slices.ContainsFunc(lookIn(f, TwoColumn, Paper()).words, func(w word) bool { return w.text == label })
+		}
+		if has("1.4") != want || has("2") == want {
+			t.Errorf("X of 1, %v, 3: ticks at 1.4 %v and at 2 %v, want %v and %v", middle, has("1.4"), has("2"), want, !want)
+		}
+	}
+}
+
 // TestEverySecondDecade: where not every decade has room for a label, the first
 // one in range has one, so that as many have as can.
 func TestEverySecondDecade(t *testing.T) {

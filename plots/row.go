@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A Row is one number of a figure, for tables: a point of a curve, a bar, a cell.
@@ -50,6 +51,13 @@ func familyRows(panel string, families []Family, ceiling []Point) []Row {
 func (d *AllocationData) Table() []Row {
 	if d.Relative {
 		return familyRows("rollouts of a prompt, equal rollouts = 1", d.Strategies, nil)
+	}
+	if d.Observed {
+		rows := familyRows("mean rollouts per prompt", d.Strategies, nil)
+		for i := range rows {
+			rows[i].Number = observedKinds[slices.Index(kinds[:], rows[i].Number)]
+		}
+		return rows
 	}
 	return familyRows("mean rollouts per prompt", d.Strategies, nil)
 }

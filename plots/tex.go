@@ -185,9 +185,14 @@ func (p *texPage) Fill(path vg.Path) {
 	}
 	name, opacity := p.ink()
 	p.do("fill", `\pgfsetfillcolor{`+name+"}")
-	p.do("opacity", fmt.Sprintf(`\pgfsetfillopacity{%.3g}`, opacity))
+	p.setOpacity(opacity)
 	p.trace(path)
 	p.body.WriteString("\\vlf%\n")
+}
+
+// setOpacity is for what fills and words share.
+func (p *texPage) setOpacity(share float64) {
+	p.do("opacity", fmt.Sprintf(`\pgfsetfillopacity{%.3g}`, share))
 }
 
 // trace writes the path.
@@ -246,7 +251,8 @@ func (p *texPage) set(f font.Font, at vg.Point, room vg.Length, align float64, l
 		command = `\vlturned`
 	}
 	anchor := [...]string{"left", "center", "right"}[int(math.Round(2*align))]
-	name, _ := p.ink()
+	name, opacity := p.ink()
+	p.setOpacity(opacity)
 	at = p.page(at)
 	fmt.Fprintf(&p.body, "%s{\\pgfqpoint{%s}{%s}}{%s}{%s}{%s}{%s}{%s}%%\n",
 		command, bp(at.X), bp(at.Y), anchor, bp(room), tex(f.Size)+"pt", name, p.words(f, line, title))

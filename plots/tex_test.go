@@ -298,6 +298,12 @@ func readTeX(t *testing.T, doc string, s Style) *probe {
 	var path stroke
 	var arc []vg.Point
 	opacity := 1.0
+	seen := func(c color.Color) color.Color {
+		if c, ok := c.(color.RGBA); ok && opacity < 1 {
+			return color.NRGBA{c.R, c.G, c.B, uint8(math.Round(255 * opacity))}
+		}
+		return c
+	}
 	_, doc, _ = strings.Cut(doc, `\begin{pgfpicture}`)
 	for _, m := range regexp.MustCompile(`\\(definecolor|pgfset[a-z]+|vl[a-z]+)\b((?:\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*)`).FindAllStringSubmatch(doc, -1) {
 		args := regexp.MustCompile(`\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}`).FindAllStringSubmatch(m[2], -1)
@@ -336,10 +342,7 @@ func readTeX(t *testing.T, doc string, s Style) *probe {
 			done := path
 			done.color = line
 			if m[1] == "vlf" {
-				done.color = fill
-				if c := fill.(color.RGBA); opacity < 1 {
-					done.color = color.NRGBA{c.R, c.G, c.B, uint8(math.Round(255 * opacity))}
-				}
+				done.color = seen(fill)
 			}
 			if len(arc) == 4 { // a circle, in quarters from the right
 				done.points = []vg.Point{{X: (arc[3].X + arc[1].X) / 2, Y: (arc[0].Y + arc[2].Y) / 2}}
@@ -356,7 +359,7 @@ func readTeX(t *testing.T, doc string, s Style) *probe {
 			fmt.Sscanf(args[0][1], `\pgfqpoint{%fbp}{%fbp}`, &x, &y)
 			room := float64(number(2))
 			left := map[string]float64{"left": 0, "center": 0.5, "right": 1}[args[1][1]] * room
-			w := word{text: args[5][1], size: number(3), color: colors[args[4][1]], x0: x - left, y0: y, x1: x - left + room, upright: m[1] == "vlturned"}
+			w := word{text: args[5][1], size: number(3), color: seen(colors[args[4][1]]), x0: x - left, y0: y, x1: x - left + room, upright: m[1] == "vlturned"}
 			if w.upright {
 				w.x0, w.y0, w.y1 = x, y-left, y-left+room
 			}
@@ -385,6 +388,23 @@ func TestTeXDrawsTheSame(t *testing.T) {
 	}
 }
 
+// TestTeXWordsAreSolid draws a band last of all areas: the words behind it are not
+// seen through as it is.
+func TestTeXWordsAreSolid(t *testing.T) {
+	line := Line{Label: "a", First: []Point{{1, 2, 1, 3}, {2, 3, 2, 4}}}
+	f := must(Curves(CurvesData{Title: "A band", X: "x", Panels: []CurvesPanel{{Y: "y", Reference: math.NaN(), Lines: []Line{line}}}}))
+	doc, err := Render(f, TeX, OneColumn, Paper())
+	if err != nil {
+		t.Fatal(err)
+	}
+	paper := Paper()
+	got := readTeX(t, string(doc), paper)
+	if !slices.ContainsFunc(got.fills, func(f stroke) bool { _, through := f.color.(color.NRGBA); return through }) {
+		t.Error("no area is seen through, want a band")
+	}
+	sameWords(t, "words", got.words, lookIn(f, OneColumn, paper.inTeX()).words)
+}
+
 // hundredth is how well a place is known, in points.
 const hundredth = 0.011
 
@@ -411,12 +431,12 @@ func sameStrokes(t *testing.T, what string, got, want []stroke, lines bool) {
 	}
 }
 
-// sameWords compares all but titles with scripts, which are several words on a
-// probe.
+// sameWords compares all but the places of titles with scripts, which are several
+// words on a probe.
 func sameWords(t *testing.T, what string, got, want []word) {
 	t.Helper()
 	for _, g := range got {
-		found := strings.Contains(g.text, `\vlscript`)
+		found := strings.Contains(g.text, `\vlscript`) && g.color == color.RGBAModel.Convert(g.color) // not seen through
 		for _, w := range want {
 			at := w.x0
 			if w.upright {

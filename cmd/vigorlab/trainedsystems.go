@@ -280,7 +280,7 @@ func (t *training) lagPicture() picture {
 		}
 		success.Lines, rollouts.Lines = append(success.Lines, s), append(rollouts.Lines, r)
 	}
-	return picture{"lag-quality", "Quality against lag, the model updates since the policy that answered; a lag without a point was never enough.", plots.CurvesData{
+	return picture{name: "lag-quality", caption: "Quality against lag, the model updates since the policy that answered; a lag without a point was never enough.", data: plots.CurvesData{
 		Title: "Quality against lag", X: "lag in model updates", Panels: []plots.CurvesPanel{success, rollouts},
 	}}
 }

@@ -16,6 +16,7 @@ import (
 type picture struct {
 	name, caption string
 	data          plots.CurvesData
+	chose         bool // it shows every rate, on the seeds that chose one
 }
 
 // alt says in words what is drawn, for those who do not see it.
@@ -46,10 +47,13 @@ func (t *training) drawings() *gallery {
 	})
 	g.made.Coding = output.Binary
 	for _, p := range t.pictures() {
+		f := g.add(p.name, p.caption, &p.data)
 		if len(p.data.Panels) == 2 { // more than two panels stand above each other
-			g.addWide(p.name, p.caption, &p.data)
-		} else {
-			g.add(p.name, p.caption, &p.data)
+			f.Width = plots.TwoColumn
+		}
+		if p.chose {
+			f.Caption.Replicates = replicated(t.ChooseSeeds, "training runs an arm and rate, one a seed")
+			f.Caption.Intervals = []string{fmt.Sprintf("%.3g %% of medians", 100*t.Level)}
 		}
 	}
 	return g
@@ -94,7 +98,9 @@ func (t *training) pictures() []picture {
 	for _, p := range all {
 		p.data.Panels = withLines(p.data.Panels)
 		if len(p.data.Panels) > 0 {
-			p.caption += " Arms are shown " + at + "; bands are intervals or, along a curve, the middle 80 % of the seeds."
+			if !p.chose {
+				p.caption += " Arms are shown " + at + "; bands are intervals or, along a curve, the middle 80 % of the seeds."
+			}
 			some = append(some, p)
 		}
 	}
@@ -159,7 +165,7 @@ func (t *training) learning(name, xTitle, spent string) picture {
 			Label: names[e.arm], First: along(e.report, spent, "success"), Second: along(e.report, spent, "held_out"),
 		})
 	}
-	return picture{name, "Learning curves, as far as all seeds run.", plots.CurvesData{
+	return picture{name: name, caption: "Learning curves, as far as all seeds run.", data: plots.CurvesData{
 		Title: "Learning curves", X: xTitle, Styles: [2]string{"trained prompts", "held-out prompts"}, Panels: []plots.CurvesPanel{panel},
 	}}
 }
@@ -178,7 +184,7 @@ func (t *training) over(name, caption, xTitle, spent string, axes ...axisOf) pic
 		}
 		d.Panels = append(d.Panels, panel)
 	}
-	return picture{name, caption, d}
+	return picture{name: name, caption: caption, data: d}
 }
 
 // pointOf returns a figure at x; without an estimate it is not drawn.
@@ -206,7 +212,7 @@ func (t *training) byTarget() picture {
 		}
 		panel.Lines = append(panel.Lines, line)
 	}
-	return picture{"ratio-by-level", "What the reference spends over what an arm spends until a level of success is reached.", plots.CurvesData{
+	return picture{name: "ratio-by-level", caption: "What the reference spends over what an arm spends until a level of success is reached.", data: plots.CurvesData{
 		Title: "Ratio by level", X: "level of mean success", Panels: []plots.CurvesPanel{panel},
 	}}
 }
@@ -225,7 +231,7 @@ func (t *training) sensitivity() picture {
 		}
 		panel.Lines = append(panel.Lines, line)
 	}
-	return picture{"learning-rates", "How the rollouts to target hang on the learning rate, on the seeds that chose it; a rate without a point was not enough.", plots.CurvesData{
+	return picture{name: "learning-rates", chose: true, caption: "How the rollouts to target hang on the learning rate, on the seeds that chose it; a rate without a point was not enough.", data: plots.CurvesData{
 		Title: "Learning rates", X: "learning rate", LogX: true, Panels: []plots.CurvesPanel{panel},
 	}}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"vigorlab/cmd/vigorlab/internal/output"
@@ -45,7 +47,7 @@ func listVerifiers() result[parameterRow] {
 		for _, v := range known {
 			t.Heading(v.Name)
 			t.Note("  ", v.Doc)
-			t.Note("  ", "as in --verifier '"+v.Form+"'")
+			t.Note("  ", "as in --verifier '"+strings.ReplaceAll(v.Form, " or ", "' or '")+"'")
 			for _, p := range v.Parameters {
 				t.Parameter(p.Name, p.Default, p.Doc, p.Range)
 			}

@@ -278,5 +278,5 @@ func (t *Text) Parameter(name, missing, doc, want string) {
 	} else {
 		want = " (" + want + ")"
 	}
-	t.Note("  "+pad(lead, 14, false)+"  ", doc+want)
+	t.Note("  "+pad(lead, 17, false)+"  ", doc+want)
 }

@@ -156,3 +156,15 @@ func TestBreaks(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+func TestFacts(t *testing.T) {
+	got := facts("", []byte(`{"table": "a.csv", "sizes": {"strategy": "", "holdout": 0}}`))
+	want := []Fact{
+		{"table", Span{"a.csv", true}},
+		{"sizes.strategy", Span{Text: "not given"}},
+		{"sizes.holdout", Span{"0", true}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

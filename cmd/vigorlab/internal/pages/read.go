@@ -494,7 +494,10 @@ func facts(key string, value json.RawMessage) []Fact {
 	d := json.NewDecoder(bytes.NewReader(value))
 	open, err := d.Token()
 	if err != nil || open != json.Delim('{') {
-		return []Fact{{key, Span{shownJSON(value), true}}}
+		if shown := shownJSON(value); shown != "" {
+			return []Fact{{key, Span{shown, true}}}
+		}
+		return []Fact{{key, Span{Text: "not given"}}}
 	}
 	var list []Fact
 	for d.More() {
