@@ -475,8 +475,8 @@ func (r *fitted) drawings() *gallery {
 		Intervals: []string{"95 %, of laws by percentiles of the fits to drawn counts, of shares of groups mean ± 1.96 standard errors over prompts"},
 		Seeds:     []uint64{r.seed}, Commands: []string{r.reproduce},
 	})
-	if r.sizing.strategy != noStrategy {
-		g.made.Caption.Strategies = []string{r.sizing.strategy}
+	if s := r.sizing.strategy; s != "" && s != noStrategy {
+		g.made.Caption.Strategies = []string{s}
 	}
 	if r.Sizes == fit.SizesBeforehand { // counts of prompts that outcomes selected look like no law
 		g.add("counts", fmt.Sprintf("Fitted laws beside the recorded counts: share of the prompts with at most s successes among %d rollouts.", n), &plots.CurvesData{

@@ -313,6 +313,24 @@ func TestPlotRefusesRuns(t *testing.T) {
 	}
 }
 
+// TestCaptionsStateWhatIsThere: one batch has no interval, a table that nobody says a
+// strategy of has none, and estimates from it are not exact.
+func TestCaptionsStateWhatIsThere(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "table.csv")
+	one := simulated(t, "--replicates", "1", "--emit-table", table)
+	fitted := filepath.Join(t.TempDir(), "fitted")
+	command(t, "fit", table, "--replicates", "0", "--out", fitted)
+	for _, c := range []struct{ run, figure, want string }{
+		{one, "allocation", ". Replicates: 1 batch of 8 prompts. Intervals: none. Seed 1, "},
+		{one, "screening", ". Replicates: 1 batch of 8 prompts. Intervals: none. Seed 1, "},
+		{fitted, "hill", ". Strategy: none. Replicates: none. Intervals: 95 %, estimate ± 1.96 standard errors, cut off at 0. Seed 1, "},
+	} {
+		if got := read(t, filepath.Join(c.run, figuresFolder, c.figure+figures.MarkdownEnd)); !strings.Contains(got, c.want) {
+			t.Errorf("%s: the caption is %s, want in it %s", c.figure, got, c.want)
+		}
+	}
+}
+
 // TestPlotOverlays: two runs in one figure have the series of both, named by what the
 // runs' specs differ in, and a caption of both.
 func TestPlotOverlays(t *testing.T) {
