@@ -109,6 +109,21 @@ func odd(label string, ps []Point) map[string]func() (Figure, error) {
 	}
 }
 
+// TestBandBelowLogarithms: intervals that end at or below 0 lie at the foot of a
+// logarithmic axis.
+func TestBandBelowLogarithms(t *testing.T) {
+	ps := []Point{{1, 2, 1, 3}, {2, -1, -2, -0.5}, {3, 0, -1, 0}, {4, 2, 1, 3}}
+	f, err := Curves(CurvesData{Panels: []CurvesPanel{{Y: "y", LogY: true, Lines: []Line{{"a", ps, ps}}, Reference: nan}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range Formats() {
+		if _, err := Render(f, format, OneColumn, paper); err != nil {
+			t.Errorf("as %s: %v", format, err)
+		}
+	}
+}
+
 // oddCurves has two panels, the second of one line.
 func oddCurves(label string, ps []Point, log bool) CurvesData {
 	return CurvesData{Title: label, X: label, LogX: log, Styles: [2]string{label, "b"}, Panels: []CurvesPanel{
