@@ -274,6 +274,24 @@ func TestManyRows(t *testing.T) {
 	}
 }
 
+// TestTooManyFigures: a run with figures without number has no overview of all of them.
+func TestTooManyFigures(t *testing.T) {
+	files := simulation()
+	files["results.csv"] += strings.Repeat("uniform,vigor,share,,0.25,0,,,,,50,1,signed,\n", 10001)
+	if page := render(t, write(t, "easy", "simulate", files)); strings.Count(page, "<tr>") > 1010 || !strings.Contains(page, "more rows are in results.csv") {
+		t.Errorf("the page has %d rows, want 1000 of results.csv", strings.Count(page, "<tr>"))
+	}
+}
+
+// TestSubject: a figure without a caption is named by its file, in any letters.
+func TestSubject(t *testing.T) {
+	files := simulation()
+	files["figures/été-x.svg"] = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>`
+	if page := render(t, write(t, "easy", "simulate", files)); !strings.Contains(page, "Été x") {
+		t.Error("the page does not name the figure")
+	}
+}
+
 // TestReadRefuses: what is no complete run of vigorlab is an error that names the
 // file, the field and what was wanted.
 func TestReadRefuses(t *testing.T) {
