@@ -274,15 +274,6 @@ func TestManyRows(t *testing.T) {
 	}
 }
 
-// TestTooManyFigures: a run with figures without number has no overview of all of them.
-func TestTooManyFigures(t *testing.T) {
-	files := simulation()
-	files["results.csv"] += strings.Repeat("uniform,vigor,share,,0.25,0,,,,,50,1,signed,\n", 10001)
-	if page := render(t, write(t, "easy", "simulate", files)); strings.Count(page, "<tr>") > 1010 || !strings.Contains(page, "more rows are in results.csv") {
-		t.Errorf("the page has %d rows, want 1000 of results.csv", strings.Count(page, "<tr>"))
-	}
-}
-
 // TestSubject: a figure without a caption is named by its file, in any letters.
 func TestSubject(t *testing.T) {
 	files := simulation()

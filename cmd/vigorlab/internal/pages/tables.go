@@ -184,7 +184,7 @@ func (f *figures) blocks(id string, overview bool) []Block {
 		return []Block{{Paragraph: words("results.csv has no figure.")}}
 	}
 	blocks := []Block{{Paragraph: f.common()}}
-	if rows := f.single(); overview && len(rows) > 0 && len(rows) <= 10*most { // browsers do not sort more
+	if rows := f.single(); overview && len(rows) > 0 {
 		if keys := f.keys(); len(keys) > 0 {
 			blocks = append(blocks, f.matrix(id, keys, rows)...)
 		} else {
