@@ -109,10 +109,10 @@ func odd(label string, ps []Point) map[string]func() (Figure, error) {
 	}
 }
 
-// TestBandBelowLogarithms: intervals that end at or below 0 lie at the foot of a
-// logarithmic axis.
-func TestBandBelowLogarithms(t *testing.T) {
-	ps := []Point{{1, 2, 1, 3}, {2, -1, -2, -0.5}, {3, 0, -1, 0}, {4, 2, 1, 3}}
+// TestTinyIntervals: an interval that ends as good as at 0 leaves a logarithmic axis its
+// range.
+func TestTinyIntervals(t *testing.T) {
+	ps := []Point{{1, 0.3, 1e-320, 0.4}, {2, 1e99, 1, 1e100}, {3, 0.3, 0.2, 0.4}}
 	f, err := Curves(CurvesData{Panels: []CurvesPanel{{Y: "y", LogY: true, Lines: []Line{{"a", ps, ps}}, Reference: nan}}})
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		var outline []vg.Point
 		for _, pt := range run {
-			outline = append(outline, vg.Point{X: x(pt.X), Y: y(max(pt.High, bottom))}) // an interval may lie below a logarithmic axis
+			outline = append(outline, vg.Point{X: x(pt.X), Y: y(pt.High)})
 		}
 		for i := len(run) - 1; i >= 0; i-- {
 			outline = append(outline, vg.Point{X: x(run[i].X), Y: y(max(run[i].Low, bottom))})
