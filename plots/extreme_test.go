@@ -109,6 +109,21 @@ func odd(label string, ps []Point) map[string]func() (Figure, error) {
 	}
 }
 
+// TestTinyIntervals: an interval that ends as good as at 0 leaves a logarithmic axis its
+// range.
+func TestTinyIntervals(t *testing.T) {
+	ps := []Point{{1, 0.3, 1e-320, 0.4}, {2, 1e99, 1, 1e100}, {3, 0.3, 0.2, 0.4}}
+	f, err := Curves(CurvesData{Panels: []CurvesPanel{{Y: "y", LogY: true, Lines: []Line{{"a", ps, ps}}, Reference: nan}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range Formats() {
+		if _, err := Render(f, format, OneColumn, paper); err != nil {
+			t.Errorf("as %s: %v", format, err)
+		}
+	}
+}
+
 // oddCurves has two panels, the second of one line.
 func oddCurves(label string, ps []Point, log bool) CurvesData {
 	return CurvesData{Title: label, X: label, LogX: log, Styles: [2]string{label, "b"}, Panels: []CurvesPanel{

@@ -213,7 +213,7 @@ func (ch chart) ranges(ts []trace, caps [][]Point) (x, y span) {
 		for _, run := range t.runs {
 			for _, p := range run {
 				x, y = x.with(p.X), y.with(p.Y, p.High)
-				if !ch.y.log || p.Low > 0 {
+				if !ch.y.log || settle(p.Low) > 0 { // as good as 0 is no end of a logarithmic axis
 					y = y.with(p.Low)
 				}
 			}

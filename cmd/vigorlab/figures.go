@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/output"
@@ -62,6 +63,9 @@ func (g *gallery) addWide(name, what string, data plots.Data) *figures.Figure {
 func (g *gallery) save(d *rundir.Dir) (notes []string, err error) {
 	for i := range g.figures {
 		f := &g.figures[i]
+		if !f.Bounded() { // as of one replicate, which has no error
+			f.Caption.Intervals = nil
+		}
 		f.Caption.Strategies, f.Caption.What = markedStrategies(f.Caption.Strategies, f.Caption.What)
 		pictures, own, err := f.Pictures(figures.Look{Style: plots.Paper(), Formats: drawnFormats})
 		if err != nil {
@@ -111,8 +115,14 @@ func replicated(n int, format string, args ...any) []string {
 	if n == 0 {
 		return nil
 	}
+	if n == 1 {
+		format = singular.Replace(format)
+	}
 	return []string{fmt.Sprintf("%d ", n) + fmt.Sprintf(format, args...)}
 }
+
+// singular names one of what replicates are.
+var singular = strings.NewReplacer("batches", "batch", "runs", "run", "fits", "fit", "samples", "sample")
 
 // drawings returns the figures of a comparison: who gets the rollouts, group
 // sizes and, strategy by strategy, screening errors.

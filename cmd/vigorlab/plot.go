@@ -83,9 +83,13 @@ one run each.`,
 
 func (f *plotFlags) run(ctx context.Context, a *app, paths []string) error {
 	look := f.look()
-	runs := f.runs(paths)
+	runs, err := await(ctx, func() ([]drawnRun, error) { return f.runs(paths), nil })
+	if err != nil {
+		return err
+	}
 	names := f.chosen(runs)
 	file := f.file(names, &look)
+	f.outside(runs)
 	if f.out == "" && f.drawing {
 		f.addf("--out is missing, want a folder, or the file of one figure: without it plot lists figures")
 	}
@@ -279,6 +283,17 @@ func (f *plotFlags) file(names []string, look *figures.Look) string {
 		f.addf("--out %s is one file, and %d figures are asked for, want --figure and one of %s, or a folder", f.out, len(names), strings.Join(names, ", "))
 	}
 	return f.target("--out", f.out)
+}
+
+// outside records where --out lies in a run: its pictures would no longer be those of
+// its data, nor its data those that it found, and no run takes over a directory that
+// holds what no run wrote.
+func (f *plotFlags) outside(runs []drawnRun) {
+	for _, r := range runs {
+		if f.out != "" && inside(f.out, r.path) {
+			f.addf("--out %s lies in the run directory %s, want another place", f.out, r.path)
+		}
+	}
 }
 
 // line returns the command that draws the same again.

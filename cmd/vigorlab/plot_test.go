@@ -313,6 +313,50 @@ func TestPlotRefusesRuns(t *testing.T) {
 	}
 }
 
+// TestPlotLeavesRunsAlone: no picture is written into a run directory, not through a link
+// and not by --force, which would put two runs' data where one found its own.
+func TestPlotLeavesRunsAlone(t *testing.T) {
+	one, two := simulated(t), simulated(t, "--seed", "2")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(two, figuresFolder), link); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, filepath.Join(two, figuresFolder, "allocation.json"))
+	for _, out := range []string{
+		one, two, filepath.Join(two, figuresFolder), filepath.Join(two, "paper"), filepath.Join(two, figuresFolder, "allocation.pdf"), link,
+	} {
+		var stdout, stderr bytes.Buffer
+		args := []string{"plot", one, two, "--figure", "allocation", "--out", out, "--force"}
+		if code := execute(context.Background(), args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), "lies in the run directory") {
+			t.Errorf("--out %s: exit code %d, want %d; complains %q", out, code, exitUsage, &stderr)
+		}
+	}
+	if read(t, filepath.Join(two, figuresFolder, "allocation.json")) != before {
+		t.Error("the data of a run have become others")
+	}
+	if names := filesOf(t, two); slices.Contains(names, "paper") || slices.Contains(names, "allocation.pdf") {
+		t.Errorf("the run directory holds %q", names)
+	}
+}
+
+// TestCaptionsStateWhatIsThere: one batch has no interval, a table that nobody says a
+// strategy of has none, and estimates from it are not exact.
+func TestCaptionsStateWhatIsThere(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "table.csv")
+	one := simulated(t, "--replicates", "1", "--emit-table", table)
+	fitted := filepath.Join(t.TempDir(), "fitted")
+	command(t, "fit", table, "--replicates", "0", "--out", fitted)
+	for _, c := range []struct{ run, figure, want string }{
+		{one, "allocation", ". Replicates: 1 batch of 8 prompts. Intervals: none. Seed 1, "},
+		{one, "screening", ". Replicates: 1 batch of 8 prompts. Intervals: none. Seed 1, "},
+		{fitted, "hill", ". Strategy: none. Replicates: none. Intervals: 95 %, estimate ± 1.96 standard errors, cut off at 0. Seed 1, "},
+	} {
+		if got := read(t, filepath.Join(c.run, figuresFolder, c.figure+figures.MarkdownEnd)); !strings.Contains(got, c.want) {
+			t.Errorf("%s: the caption is %s, want in it %s", c.figure, got, c.want)
+		}
+	}
+}
+
 // TestPlotOverlays: two runs in one figure have the series of both, named by what the
 // runs' specs differ in, and a caption of both.
 func TestPlotOverlays(t *testing.T) {

@@ -32,8 +32,8 @@ holds all it shows: it opens without a network, asks for nothing and runs no scr
 but the one that sorts. It is made for paper and phones too, light and dark.
 
 It computes nothing, and it shows complete runs alone: one that was stopped, or whose
-files were changed or lost, is refused. Of results.csv it shows at most 1,000 rows a
-run. Names of folders above the run directory, and of the machine, stay at home,
+files are lost or cannot be read, is refused. A number that somebody changed in a file
+is shown as it stands there. Of results.csv it shows at most 1,000 rows a run. Names of folders above the run directory, and of the machine, stay at home,
 unless the command line that made the run has them.`,
 		Example: `  # one run
   vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --batch 64 --replicates 50 --out easy

@@ -44,11 +44,15 @@ func labelOf(name string) string {
 // intervals, seed and coding, and how it was made.
 func (f *Figure) caption(m markup) string {
 	c := &f.Caption
+	exact := "none, every number is exact"
+	if len(c.Intervals) > 0 {
+		exact = "none"
+	}
 	sentences := []string{
 		m.words(c.What),
 		f.list(m, "Population", "Populations", "none", c.Populations, m.spec),
 		f.list(m, "Strategy", "Strategies", "none", c.Strategies, m.spec),
-		f.list(m, "Replicates", "Replicates", "none, every number is exact", c.Replicates, m.words),
+		f.list(m, "Replicates", "Replicates", exact, c.Replicates, m.words),
 		f.list(m, "Intervals", "Intervals", "none", c.Intervals, m.words),
 		m.words(seeds(c.Seeds) + ", " + codingWords(f.Coding) + "."),
 		f.madeBy(m),
@@ -96,7 +100,11 @@ func (f *Figure) madeBy(m markup) string {
 		}
 		return made + strings.Join(parts, " and ") + "."
 	}
-	return made + m.code("vigorlab "+f.Command) + m.words(", in full in") + " " + m.code(f.Name+DataEnd) + "."
+	names := strings.Split(f.Command, commandsBetween)
+	for i, name := range names {
+		names[i] = m.code("vigorlab " + name)
+	}
+	return made + strings.Join(names, " and ") + m.words(", in full in") + " " + m.code(f.Name+DataEnd) + "."
 }
 
 func seeds(seeds []uint64) string {

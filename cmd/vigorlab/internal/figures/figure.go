@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/plots"
@@ -29,12 +30,15 @@ const (
 type Figure struct {
 	Name    string // of its files, without their ends
 	Version string // of vigorlab that found the data
-	Command string // the name of the command that did
+	Command string // the name of the command that did, or of several with commas between
 	Coding  string // output.Signed or output.Binary
 	Width   plots.Width
 	Caption Caption
 	Data    plots.Data
 }
+
+// commandsBetween parts the names of commands whose figures share one.
+const commandsBetween = ", "
 
 // A Caption is what a caption states.
 type Caption struct {
@@ -51,6 +55,14 @@ type Caption struct {
 type File struct {
 	Name    string
 	Content []byte
+}
+
+// Bounded reports whether any number of the figure has an interval; as in plots.Point,
+// [0, 0] is none.
+func (f *Figure) Bounded() bool {
+	return slices.ContainsFunc(f.Data.Table(), func(r plots.Row) bool {
+		return !math.IsNaN(r.Low) && !math.IsNaN(r.High) && (r.Low != 0 || r.High != 0)
+	})
 }
 
 // A Look is how a picture is drawn.
@@ -145,6 +157,9 @@ func Overlay(runs []Run) (*Figure, []string, error) {
 	for i, r := range runs {
 		parts[i] = plots.Run{Name: r.Name, Data: r.Figure.Data}
 		all.Width = max(all.Width, r.Figure.Width)
+		if !slices.Contains(strings.Split(all.Command, commandsBetween), r.Figure.Command) {
+			all.Command += commandsBetween + r.Figure.Command
+		}
 		if r.Figure.Coding != all.Coding {
 			return nil, nil, fmt.Errorf("figure %s: rewards are of %s coding in one run and of %s in another, want one", all.Name, all.Coding, r.Figure.Coding)
 		}

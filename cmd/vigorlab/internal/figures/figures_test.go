@@ -360,6 +360,45 @@ func TestCaptions(t *testing.T) {
 	}
 }
 
+// TestCaptionsOfOneRun: where there are intervals, nothing is said to be exact.
+func TestCaptionsOfOneRun(t *testing.T) {
+	f := small()
+	f.Caption.Replicates = nil
+	if got := record(t, f, figures.MarkdownEnd); !strings.Contains(got, "Replicates: none. Intervals: 95 %") {
+		t.Errorf("estimates without replicates: %s", got)
+	}
+	for want, bar := range map[bool]plots.Point{
+		false: {X: 1, Y: 0.5, Low: math.NaN(), High: math.NaN()},
+		true:  {X: 1, Y: 0.5, Low: 0.5, High: 0.5},
+	} {
+		f.Data = &plots.AllocationData{Strategies: []plots.Family{{Label: "a", MonteCarlo: []plots.Point{plots.At(0, 1), bar, {X: 2, Y: 0}}}}}
+		if got := f.Bounded(); got != want {
+			t.Errorf("%+v: bounded = %t, want %t", bar, got, want)
+		}
+	}
+}
+
+// TestOverlayNamesCommands: a caption that has no room for command lines names every
+// command.
+func TestOverlayNamesCommands(t *testing.T) {
+	var runs []figures.Run
+	for i, command := range []string{"simulate", "replay", "simulate"} {
+		f := small()
+		f.Command = command
+		f.Caption.Commands = []string{fmt.Sprint(i) + strings.Repeat("x", 300)}
+		f.Data = &plots.AllocationData{Strategies: []plots.Family{{Label: "a", MonteCarlo: []plots.Point{plots.At(0, 1)}}}}
+		runs = append(runs, figures.Run{Name: fmt.Sprint(i), Figure: f})
+	}
+	all, _, err := figures.Overlay(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "Made by `vigorlab simulate` and `vigorlab replay`, in full in `front_1%.json`.\n"
+	if got := record(t, all, figures.MarkdownEnd); !strings.HasSuffix(got, want) {
+		t.Errorf("got %s, want at its end %s", got, want)
+	}
+}
+
 // TestLongCaptions: what has no room in a caption is counted, and said to be in the data.
 func TestLongCaptions(t *testing.T) {
 	f := small()

@@ -274,6 +274,15 @@ func TestManyRows(t *testing.T) {
 	}
 }
 
+// TestSubject: a figure without a caption is named by its file, in any letters.
+func TestSubject(t *testing.T) {
+	files := simulation()
+	files["figures/été-x.svg"] = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>`
+	if page := render(t, write(t, "easy", "simulate", files)); !strings.Contains(page, "Été x") {
+		t.Error("the page does not name the figure")
+	}
+}
+
 // TestReadRefuses: what is no complete run of vigorlab is an error that names the
 // file, the field and what was wanted.
 func TestReadRefuses(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
@@ -281,7 +283,8 @@ var subjects = strings.Fields("population populations table tables strategy stra
 
 // subject says what a figure shows: its name, and what it is of.
 func (r *reader) subject(name string) []Span {
-	spans := words(strings.ToUpper(name[:1]) + wordsOf(name[1:]))
+	first, size := utf8.DecodeRuneInString(name)
+	spans := words(string(unicode.ToUpper(first)) + wordsOf(name[size:]))
 	for _, f := range facts("", r.run.Record.Specs) {
 		if slices.Contains(subjects, f.Name) {
 			spans = append(spans, Span{Text: ", " + f.Name + " "}, f.Value)

@@ -32,6 +32,10 @@ var attributes = strings.Fields(`id d x y x1 y1 x2 y2 dx dy cx cy fx fy r rx ry 
 
 var presentation = strings.Fields("fill- stroke- font- text- stop- clip- marker- letter- word- dominant- alignment- baseline- shape- paint- vector-")
 
+// styled are the properties that a style may set, besides words of presentation: none
+// that moves or sizes what it is of, which could cover what the page says.
+var styled = strings.Fields("fill stroke opacity color display visibility")
+
 const svgSpace = "http://www.w3.org/2000/svg"
 
 // An svgWriter copies a drawing into a page.
@@ -120,6 +124,8 @@ func (w *svgWriter) attribute(element string, a xml.Attr) error {
 		return nil
 	case !slices.Contains(attributes, name) && !slices.ContainsFunc(presentation, func(p string) bool { return strings.HasPrefix(name, p) }):
 		return fmt.Errorf("%s has the attribute %.40q, want those that draw", element, name)
+	case element == "svg" && (name == "transform" || name == "overflow"):
+		return fmt.Errorf("svg has the attribute %s, want a drawing that stays in its place", name)
 	case element == "svg" && name == "viewBox":
 		width, err := widthOf(a.Value)
 		if err != nil {
@@ -156,7 +162,23 @@ func (w *svgWriter) local(name, value string) (string, error) {
 	if strings.ContainsAny(rest, `\@`) || strings.Contains(rest, "url") || strings.Contains(rest, "image") {
 		return "", fmt.Errorf("%.60q, want nothing from outside the figure", value)
 	}
+	if name == "style" {
+		return value, checkStyle(rest)
+	}
 	return value, nil
+}
+
+// checkStyle returns an error where a style, in lower case, sets what a figure has no
+// use for.
+func checkStyle(style string) error {
+	for declaration := range strings.SplitSeq(style, ";") {
+		property, _, _ := strings.Cut(declaration, ":")
+		property = strings.TrimSpace(property)
+		if property != "" && !slices.Contains(styled, property) && !slices.ContainsFunc(presentation, func(p string) bool { return strings.HasPrefix(property, p) }) {
+			return fmt.Errorf("%.60q, want what draws", property)
+		}
+	}
+	return nil
 }
 
 // widthOf returns the width of a viewBox.

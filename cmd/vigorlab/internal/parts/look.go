@@ -188,8 +188,21 @@ func command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run returns what a program prints, on either stream.
+// run returns what a program prints, on either stream, as far as it is worth reading.
 func run(ctx context.Context, path string, args ...string) (string, error) {
-	said, err := command(ctx, path, args...).CombinedOutput()
+	cmd := command(ctx, path, args...)
+	var said start
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err := cmd.Run()
 	return string(said), err
+}
+
+// A start keeps the start of what is written: a program that talks without end shall
+// not fill the memory until it is given up.
+type start []byte
+
+func (s *start) Write(p []byte) (int, error) {
+	const longest = 64 << 10 // bytes; versions stand in the first lines
+	*s = append(*s, p[:min(len(p), longest-len(*s))]...)
+	return len(p), nil
 }

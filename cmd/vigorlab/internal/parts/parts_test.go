@@ -76,6 +76,23 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// TestTalks holds that of a program that talks much a bounded start is kept, with its
+// version.
+func TestTalks(t *testing.T) {
+	script(t, "tool", `echo tool 1.2.3; i=0; while [ $i -lt 3000 ]; do echo "`+strings.Repeat("x", 99)+`"; i=$((i+1)); done`)
+	path, err := exec.LookPath("tool")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := run(context.Background(), path)
+	if err != nil || len(said) != 64<<10 {
+		t.Errorf("%d bytes are kept, %v, want %d", len(said), err, 64<<10)
+	}
+	if version, err := program("tool")(context.Background()); version != "1.2.3" || err != nil {
+		t.Errorf("version %q, %v", version, err)
+	}
+}
+
 // TestHangs holds that a program that hangs is given up, also where what it started
 // goes on and keeps its output open.
 func TestHangs(t *testing.T) {
