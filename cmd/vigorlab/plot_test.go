@@ -339,8 +339,8 @@ func TestPlotLeavesRunsAlone(t *testing.T) {
 	}
 }
 
-// TestCaptionsStateWhatIsThere: one batch has no interval, a table that nobody says a
-// strategy of has none, and estimates from it are not exact.
+// TestCaptionsStateWhatIsThere: one batch has no interval, the strategy of a table whose
+// sizes nobody explains is not said, and estimates from it are not exact.
 func TestCaptionsStateWhatIsThere(t *testing.T) {
 	table := filepath.Join(t.TempDir(), "table.csv")
 	one := simulated(t, "--replicates", "1", "--emit-table", table)
@@ -349,7 +349,7 @@ func TestCaptionsStateWhatIsThere(t *testing.T) {
 	for _, c := range []struct{ run, figure, want string }{
 		{one, "allocation", ". Replicates: 1 batch of 8 prompts. Intervals: none. Seed 1, "},
 		{one, "screening", ". Replicates: 1 batch of 8 prompts. Intervals: none. Seed 1, "},
-		{fitted, "hill", ". Strategy: none. Replicates: none. Intervals: 95 %, estimate ± 1.96 standard errors, cut off at 0. Seed 1, "},
+		{fitted, "hill", ". Strategy: not said. Replicates: none. Intervals: 95 %, estimate ± 1.96 standard errors, cut off at 0. Seed 1, "},
 	} {
 		if got := read(t, filepath.Join(c.run, figuresFolder, c.figure+figures.MarkdownEnd)); !strings.Contains(got, c.want) {
 			t.Errorf("%s: the caption is %s, want in it %s", c.figure, got, c.want)
