@@ -283,16 +283,15 @@ func testReplies(t *testing.T, base string) {
 	if len(first.Choices) != 40 {
 		t.Errorf("n = 40: %d choices", len(first.Choices))
 	}
-	if texts(ask(t, base+"/completions", request)) != texts(first) {
-		t.Error("the same seed gives other completions")
+	if n := others(ask(t, base+"/completions", request), first); n > fewOthers {
+		t.Errorf("the same seed gives %d other completions of 40, want at most %d", n, fewOthers)
 	}
-	if texts(ask(t, base+"/completions", request.with(fields{"seed": 2}))) == texts(first) {
-		t.Error("another seed gives the same completions")
+	if n := others(ask(t, base+"/completions", request.with(fields{"seed": 2})), first); n <= fewOthers {
+		t.Errorf("another seed gives %d other completions of 40, want more than %d", n, fewOthers)
 	}
 	unseeded := fields{"prompt": p.Prompt, "max_tokens": MaxTokens, "n": 40}
-	once := texts(ask(t, base+"/completions", unseeded))
-	if texts(ask(t, base+"/completions", unseeded)) == once {
-		t.Error("two requests without a seed give the same completions")
+	if n := others(ask(t, base+"/completions", unseeded), ask(t, base+"/completions", unseeded)); n <= fewOthers {
+		t.Errorf("two requests without a seed have %d other completions of 40, want more than %d", n, fewOthers)
 	}
 	if same := first.Choices[0].Text; !slices.ContainsFunc(first.Choices, func(c choice) bool { return c.Text != same }) {
 		t.Errorf("all 40 choices are %q", same)
@@ -313,10 +312,17 @@ func testReplies(t *testing.T, base string) {
 	chat := request.with(fields{"messages": []fields{{"role": "system", "content": "ignored"}, {"role": "user", "content": p.Prompt}}, "logprobs": true})
 	delete(chat, "prompt")
 	talk := ask(t, base+"/chat/completions", chat)
+	unlike := 0
 	for i, c := range talk.Choices {
-		if c.Message.Content != first.Choices[i].Text || c.Logprobs == nil || len(c.Logprobs.Content) == 0 {
-			t.Errorf("chat: choice %d is %+v, want %q with log-probabilities", i, c, first.Choices[i].Text)
+		if c.Message.Content != first.Choices[i].Text {
+			unlike++
 		}
+		if c.Logprobs == nil || len(c.Logprobs.Content) == 0 {
+			t.Errorf("chat: choice %d is %+v, want log-probabilities", i, c)
+		}
+	}
+	if len(talk.Choices) != len(first.Choices) || unlike > fewOthers {
+		t.Errorf("chat: %d of %d choices are others than those of the prompt, want at most %d of %d", unlike, len(talk.Choices), fewOthers, len(first.Choices))
 	}
 
 	greedy := ask(t, base+"/completions", request.with(fields{"temperature": 0, "n": 2, "prompt": "9*2="}))
@@ -333,12 +339,20 @@ func testReplies(t *testing.T, base string) {
 	}
 }
 
-func texts(r reply) string {
-	var all []string
-	for _, c := range r.Choices {
-		all = append(all, c.Text)
+// fewOthers bounds the completions of 40 in which two answers to one seeded request
+// may differ: what is computed beside a token moves its probabilities in the seventh
+// digit. A seed that does nothing changes most of them.
+const fewOthers = 4
+
+// others counts the choices in which two replies differ.
+func others(a, b reply) int {
+	n := max(len(a.Choices), len(b.Choices)) - min(len(a.Choices), len(b.Choices))
+	for i := range min(len(a.Choices), len(b.Choices)) {
+		if a.Choices[i].Text != b.Choices[i].Text {
+			n++
+		}
 	}
-	return strings.Join(all, "\n")
+	return n
 }
 
 // TestIgnoreN: some servers give one choice whatever they are asked for.
