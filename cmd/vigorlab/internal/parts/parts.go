@@ -107,13 +107,6 @@ var table = []Part{
 		look:      program("pdflatex", "--version"),
 	},
 	{
-		Name: "slurm", Needed: Using,
-		For:       "runs as jobs of a cluster",
-		Debian:    "slurm-client",
-		Elsewhere: "a login node of your cluster",
-		look:      program("sbatch", "--version"),
-	},
-	{
 		Name: "jupyter", Needed: Using,
 		For:       "the notebooks (of /usr/bin/python3; make notebooks)",
 		Debian:    "jupyter-nbconvert python3-ipykernel python3-pandas python3-matplotlib",
