@@ -4,7 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	_ "embed" // the Python that runs in sandboxes
+	"embed" // the Python that runs in sandboxes
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,23 +20,85 @@ import (
 	"vigorlab/sim/reward/sandbox"
 )
 
-var (
-	//go:embed python/plain.py
-	plainPy []byte
-	//go:embed python/serve.py
-	servePy []byte
-	//go:embed python/asserts.py
-	assertsPy []byte
-)
+//go:embed python/*.py
+var sources embed.FS
+
+// python is what its harnesses need, made once by [code.prepare].
+type python struct {
+	path  string            // where it looks for modules, put together with colons
+	files map[string][]byte // byte code of every harness, by its name
+}
+
+// prepare asks the interpreter for its path and has it compile the harnesses, which
+// at every start would take longer than what they do.
+func (c *code) prepare(ctx context.Context) error {
+	job := sandbox.Job{
+		Args:  []string{c.interpreter, "-s", "-B", sandbox.Box + "/prepare.py"},
+		Files: map[string][]byte{}, Limits: sandbox.DefaultLimits(),
+	}
+	job.Limits.Wall = time.Minute // a machine may be busy
+	names, err := sources.ReadDir("python")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if job.Files[name.Name()], err = sources.ReadFile("python/" + name.Name()); err != nil {
+			return err
+		}
+	}
+	r, err := c.box.Run(ctx, job)
+	if err != nil {
+		return err
+	}
+	var made struct {
+		Path  []string          `json:"path"`
+		Files map[string]string `json:"files"`
+	}
+	if r.Code != 0 || json.Unmarshal(r.Stdout, &made) != nil {
+		return fmt.Errorf("code: language = python, and %s cannot begin: %s", c.interpreter, brief(lastLine(r.Stderr)))
+	}
+	c.python = python{strings.Join(made.Path, ":"), map[string][]byte{}}
+	for name, text := range made.Files {
+		if c.python.files[name], err = hex.DecodeString(text); err != nil {
+			return fmt.Errorf("code: %w", err)
+		}
+	}
+	return nil
+}
+
+// harness is the job of a program of ours, python/*.py, with arguments.
+func (c *code) harness(name string, args ...string) sandbox.Job {
+	file := name + ".pyc"
+	return sandbox.Job{
+		// No byte code to write, no packages of a user, no site: start.py does what it does.
+		Args:    append([]string{c.interpreter, "-s", "-B", "-S", sandbox.Box + "/" + file, c.python.path}, args...),
+		Files:   map[string][]byte{file: c.python.files[name]},
+		Harness: true, Limits: c.limits,
+	}
+}
+
+// program is the job that runs a program.
+func (c *code) program(text string) sandbox.Job {
+	var job sandbox.Job
+	if c.language.serves {
+		job = c.harness("run")
+	} else {
+		job = sandbox.Job{
+			Args:  append([]string{c.interpreter}, append(c.language.args(c.limits.Memory), sandbox.Box+"/"+c.language.file)...),
+			Files: map[string][]byte{}, Reserves: c.language.reserves, Limits: c.limits,
+		}
+	}
+	job.Files[c.language.file] = []byte(text)
+	return job
+}
 
 // pairs runs the program on every input.
 func (c *code) pairs(ctx context.Context, program string, tests suite) ([]outcome, error) {
 	var outcomes []outcome
 	for _, p := range tests.pairs {
-		r, err := c.run(ctx, sandbox.Job{
-			Args:  append([]string{c.interpreter}, append(c.language.args(c.limits.Memory), sandbox.Box+"/"+c.language.file)...),
-			Files: map[string][]byte{c.language.file: []byte(program)}, Stdin: []byte(p.in), Limits: c.limits,
-		})
+		job := c.program(program)
+		job.Stdin = []byte(p.in)
+		r, err := c.box.Run(ctx, job)
 		if err != nil {
 			return nil, err
 		}
@@ -52,11 +115,6 @@ func (c *code) pairs(ctx context.Context, program string, tests suite) ([]outcom
 		}
 	}
 	return outcomes, nil
-}
-
-func (c *code) run(ctx context.Context, job sandbox.Job) (sandbox.Result, error) {
-	job.Reserves = c.language.reserves
-	return c.box.Run(ctx, job)
 }
 
 // failed reads how a run ended: whether it failed, and by what.
@@ -91,16 +149,13 @@ func lastLine(text []byte) string {
 
 // server is the job of a program that answers calls, as many as given.
 func (c *code) server(program string, calls int, requests, answers *os.File) sandbox.Job {
-	limits := c.limits
-	limits.Wall *= time.Duration(calls)
-	limits.CPU *= time.Duration(calls)
 	each := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
-	return sandbox.Job{
-		Args:   append([]string{c.interpreter}, append(c.language.args(limits.Memory), sandbox.Box+"/serve.py", each(c.limits.Wall), each(c.limits.CPU))...),
-		Files:  map[string][]byte{"program.py": []byte(program), "serve.py": servePy, "plain.py": plainPy},
-		Pipes:  []*os.File{requests, answers},
-		Limits: limits,
-	}
+	job := c.harness("serve", each(c.limits.Wall), each(c.limits.CPU))
+	job.Files["program.py"] = []byte(program)
+	job.Pipes = []*os.File{requests, answers}
+	job.Limits.Wall *= time.Duration(calls)
+	job.Limits.CPU *= time.Duration(calls)
+	return job
 }
 
 // calls asks the program for every call. After one that ended it, the others are
@@ -198,7 +253,7 @@ func (c *code) serve(ctx context.Context, program, entry string, calls []call) (
 	go func() {
 		read <- readLines(answers.r, c.limits.Output, func() { late.Reset(c.limits.Wall + margin) })
 	}()
-	r, err = c.run(watched, c.server(program, len(calls)+1, requests.r, answers.w))
+	r, err = c.box.Run(watched, c.server(program, len(calls)+1, requests.r, answers.w))
 	if err != nil && watched.Err() != nil && ctx.Err() == nil {
 		r, err = sandbox.Result{End: sandbox.TimedOut}, nil
 	}
@@ -264,17 +319,13 @@ func (c *code) asserts(ctx context.Context, program string, tests suite) ([]outc
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		served, servedErr = c.run(serving, c.server(program, 1, requests.r, answers.w))
+		served, servedErr = c.box.Run(serving, c.server(program, 1, requests.r, answers.w))
 	}()
 	read := make(chan [][]byte, 1)
 	go func() { read <- readLines(report.r, c.limits.Output, func() {}) }()
 	limits := c.limits
 	limits.Wall += margin // so that what takes too long is the program
-	tested, err := c.run(ctx, sandbox.Job{
-		Args:  append([]string{c.interpreter}, append(c.language.args(limits.Memory), sandbox.Box+"/asserts.py")...),
-		Files: map[string][]byte{"tests.json": text, "asserts.py": assertsPy, "plain.py": plainPy},
-		Pipes: []*os.File{requests.w, answers.r, report.w}, Limits: limits,
-	})
+	tested, err := c.runTests(ctx, text, []*os.File{requests.w, answers.r, report.w}, limits)
 	found := readFindings(<-read)
 	if found.done || err != nil {
 		stop() // the program has nothing more to do
@@ -300,6 +351,44 @@ func (c *code) asserts(ctx context.Context, program string, tests suite) ([]outc
 		rest = outcome{Error, "ended before its tests did, or answers what is no answer"}
 	}
 	return found.fill(rest), nil
+}
+
+// runTests runs a file of tests in a nursery, which goes on to others where it is as
+// it was: the tests of an answer vouch for nothing but its own grade, and a program
+// never is where they are.
+func (c *code) runTests(ctx context.Context, text []byte, pipes []*os.File, limits sandbox.Limits) (sandbox.Result, error) {
+	n, err := c.nursery()
+	if err != nil {
+		for _, p := range pipes {
+			err = errors.Join(err, p.Close())
+		}
+		return sandbox.Result{}, err
+	}
+	r, err := n.Run(ctx, text, pipes, limits)
+	if err == nil && !n.Spent() && c.closed.Err() == nil {
+		select {
+		case c.idle <- n:
+			return r, nil
+		default:
+		}
+	}
+	n.Close()
+	return r, err
+}
+
+// nursery returns one that waits, or starts one.
+func (c *code) nursery() (*sandbox.Nursery, error) {
+	for {
+		select {
+		case n := <-c.idle:
+			if !n.Spent() {
+				return n, nil
+			}
+			n.Close()
+		default:
+			return c.box.Nursery(c.closed, c.harness("nursery"))
+		}
+	}
 }
 
 // findings are what python/asserts.py reports.

@@ -55,6 +55,13 @@ type Job struct {
 	Stdin []byte
 	// Pipes are open to the program as descriptors 3, 4 and so on. Run closes them.
 	Pipes []*os.File
+	// Harness says that the command is ours up to where it runs what nobody vouches
+	// for, and sets the limits before that: they are its last argument, each the
+	// kernel's number of a resource, the soft and the hard limit ("0:5:6 7:128:128").
+	// Of other commands prlimit sets them, which takes a start of its own.
+	Harness bool
+	// First says that the command is process 1 inside, which has to wait for orphans.
+	First bool
 	// Reserves says that the program reserves far more address space than it uses
 	// (V8 does), so that Memory bounds its data in place of its address space.
 	Reserves bool
@@ -85,6 +92,7 @@ type Result struct {
 
 // Signals of Linux, the same on every architecture that the filter knows.
 const (
+	sigKILL = 9
 	sigALRM = 14
 	sigXCPU = 24
 	sigXFSZ = 25

@@ -27,7 +27,7 @@ type Sandbox struct {
 	groups groups
 }
 
-// prlimit sets the limits of a program, inside.
+// prlimit sets the limits of a program that is no harness, inside.
 const prlimit = "/usr/bin/prlimit"
 
 // nobody runs the programs; as root, bubblewrap too.
@@ -121,6 +121,9 @@ func (s *Sandbox) Run(ctx context.Context, job Job) (r Result, err error) {
 	holdFD := inside.last()
 
 	args := []string{"--json-status-fd", statusFD, "--block-fd", holdFD}
+	if job.First {
+		args = append(args, "--as-pid-1")
+	}
 	if args, err = s.arguments(args, job, &inside); err != nil {
 		return r, err
 	}
@@ -200,29 +203,58 @@ func (s *Sandbox) arguments(args []string, job Job, inside *passed) ([]string, e
 		if err != nil {
 			return nil, err
 		}
-		add("--perms", "0444", "--ro-bind-data", fd, Box+"/"+name)
+		add("--perms", "0444", "--file", fd, Box+"/"+name)
 	}
 	// What bubblewrap makes is a file system in memory, without a limit: it must not
 	// be written to.
 	add("--remount-ro", "/", "--chdir", "/tmp", "--")
-	add(limited(job)...)
+	if job.Harness {
+		add(job.Args...)
+		return append(args, asArgument(job)), nil
+	}
+	add(prlimit)
+	for _, l := range rlimits(job) {
+		add(fmt.Sprintf("--%s=%d:%d", l.name, l.soft, l.hard))
+	}
+	add("--")
 	return append(args, job.Args...), nil
 }
 
-// limited is the command that sets limits and becomes the program. The limit of
-// CPU sends SIGXCPU, and a second later SIGKILL.
-func limited(job Job) []string {
+// An rlimit is a limit of a process, by its name for prlimit and the kernel's number.
+type rlimit struct {
+	name       string
+	resource   int
+	soft, hard int64
+}
+
+// rlimits are those of a job. That of CPU sends SIGXCPU, and a second later SIGKILL.
+func rlimits(job Job) []rlimit {
 	l := job.Limits
-	space := "--as"
-	if job.Reserves {
-		space = "--data"
-	}
 	cpu := int64((l.CPU + time.Second - 1) / time.Second)
-	return []string{
-		prlimit, fmt.Sprintf("%s=%d", space, l.Memory), fmt.Sprintf("--cpu=%d:%d", cpu, cpu+1),
-		fmt.Sprintf("--nproc=%d", l.Processes+1), // with bubblewrap's
-		fmt.Sprintf("--fsize=%d", l.File), "--nofile=128", "--core=0", "--memlock=0", "--msgqueue=0", "--",
+	processes := int64(l.Processes + 1) // with process 1
+	space := rlimit{"as", unix.RLIMIT_AS, l.Memory, l.Memory}
+	if job.Reserves {
+		space.name, space.resource = "data", unix.RLIMIT_DATA
 	}
+	return []rlimit{
+		space,
+		{"cpu", unix.RLIMIT_CPU, cpu, cpu + 1},
+		{"nproc", unix.RLIMIT_NPROC, processes, processes},
+		{"fsize", unix.RLIMIT_FSIZE, l.File, l.File},
+		{"nofile", unix.RLIMIT_NOFILE, 128, 128},
+		{"core", unix.RLIMIT_CORE, 0, 0},
+		{"memlock", unix.RLIMIT_MEMLOCK, 0, 0},
+		{"msgqueue", unix.RLIMIT_MSGQUEUE, 0, 0},
+	}
+}
+
+// asArgument writes the limits of a job for a harness.
+func asArgument(job Job) string {
+	var each []string
+	for _, l := range rlimits(job) {
+		each = append(each, fmt.Sprintf("%d:%d:%d", l.resource, l.soft, l.hard))
+	}
+	return strings.Join(each, " ")
 }
 
 // system are the folders that hold programs and libraries beside /usr.
