@@ -98,7 +98,7 @@ def refused(act):
 func TestNursery(t *testing.T) {
 	t.Parallel()
 	c := tester(t, "code:parallel=1,wall=60,memory=256")
-	judge := func(program, tests string) Grade {
+	judge := func(t *testing.T, program, tests string) Grade {
 		t.Helper()
 		g, err := c.Verify(context.Background(), Item{Completion: "```python\n" + program + "\n```", Answer: tests})
 		if err != nil {
@@ -113,7 +113,7 @@ func TestNursery(t *testing.T) {
 	}
 	honest := "nice = " + string(value) + clean
 	// before attacks, so that there is something to attack
-	if g := judge(right, honest); g.Kind != Pass {
+	if g := judge(t, right, honest); g.Kind != Pass {
 		t.Fatalf("%+v, want a pass", g)
 	}
 	for _, a := range []struct {
@@ -188,24 +188,26 @@ for fd in range(3, 128):
         try: os.write(fd, b"0 1")
         except OSError: pass`, Error, true}, // nothing of it reaches process 1
 	} {
-		before := c.waiting()
-		if before == nil {
-			judge(right, addOne)
-			before = c.waiting()
-		}
-		g := judge(right, attempts+a.tests+"\nassert add(1, 2) == 3\n")
-		if a.kind != "" && g.Kind != a.kind {
-			t.Errorf("%s: %+v, want %s", a.name, g, a.kind)
-		}
-		if kept := c.waiting() == before; kept != a.kept {
-			t.Errorf("%s: the nursery is kept: %v, want %v", a.name, kept, a.kept)
-		}
-		if g := judge(right, honest); g.Kind != Pass {
-			t.Errorf("after %s: %+v, want a pass", a.name, g)
-		}
-		if g := judge(wrong, addOne); g.Kind != Wrong {
-			t.Errorf("after %s, of a wrong program: %+v, want %s", a.name, g, Wrong)
-		}
+		t.Run(a.name, func(t *testing.T) {
+			before := c.waiting()
+			if before == nil {
+				judge(t, right, addOne)
+				before = c.waiting()
+			}
+			g := judge(t, right, attempts+a.tests+"\nassert add(1, 2) == 3\n")
+			if a.kind != "" && g.Kind != a.kind {
+				t.Errorf("%+v, want %s", g, a.kind)
+			}
+			if kept := c.waiting() == before; kept != a.kept {
+				t.Errorf("the nursery is kept: %v, want %v", kept, a.kept)
+			}
+			if g := judge(t, right, honest); g.Kind != Pass {
+				t.Errorf("afterwards: %+v, want a pass", g)
+			}
+			if g := judge(t, wrong, addOne); g.Kind != Wrong {
+				t.Errorf("afterwards, of a wrong program: %+v, want %s", g, Wrong)
+			}
+		})
 	}
 }
 
@@ -260,8 +262,7 @@ try: import no_such_module
 except ImportError as e: print(e)
 import sys
 print(sys.path)
-try: import org
-except ImportError as e: print(e)
+print("site" in sys.modules)
 import copy, pickle, dataclasses, json, inspect, threading, __main__
 class A: pass
 print(type(pickle.loads(pickle.dumps(A()))) is A, __main__.A is A, inspect.getsource(A))
