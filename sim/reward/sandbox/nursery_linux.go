@@ -112,8 +112,10 @@ func (n *Nursery) Run(ctx context.Context, stdin []byte, pipes []*os.File, l Lim
 	defer timer.Stop()
 	stop := context.AfterFunc(ctx, func() { n.cancel(context.Cause(ctx)) })
 	r, err = n.ask(&given)
-	n.spent = n.spent || !stop() // it ends, if not before the child did
-	read.Wait()                  // all that could write has ended
+	read.Wait()  // all that could write has ended
+	if !stop() { // and the sandbox has, or will
+		n.spent = true
+	}
 	r.Stdout, r.Stderr = texts[0].text.Bytes(), texts[1].text.Bytes()
 	return r, err
 }
