@@ -254,6 +254,7 @@ func (c *code) serve(ctx context.Context, program, entry string, calls []call) (
 		read <- readLines(answers.r, c.limits.Output, func() { late.Reset(c.limits.Wall + margin) })
 	}()
 	r, err = c.box.Run(watched, c.server(program, len(calls)+1, requests.r, answers.w))
+	sandbox.Linger(answers.r)
 	if err != nil && watched.Err() != nil && ctx.Err() == nil {
 		r, err = sandbox.Result{End: sandbox.TimedOut}, nil
 	}
@@ -326,6 +327,7 @@ func (c *code) asserts(ctx context.Context, program string, tests suite) ([]outc
 	limits := c.limits
 	limits.Wall += margin // so that what takes too long is the program
 	tested, err := c.runTests(ctx, text, []*os.File{requests.w, answers.r, report.w}, limits)
+	sandbox.Linger(report.r)
 	found := readFindings(<-read)
 	if found.done || err != nil {
 		stop() // the program has nothing more to do
@@ -360,7 +362,7 @@ func (c *code) runTests(ctx context.Context, text []byte, pipes []*os.File, limi
 	n, err := c.nursery()
 	if err != nil {
 		for _, p := range pipes {
-			err = errors.Join(err, p.Close())
+			p.Close()
 		}
 		return sandbox.Result{}, err
 	}

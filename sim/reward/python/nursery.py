@@ -1,12 +1,14 @@
 """Is process 1 of a sandbox, which forks a process for every file of tests.
 
-Every message on descriptor 3 brings the descriptors that the process has, from 0 on. When
+Every message on descriptor 3 brings the descriptors that the process has, from 0 on, and
+is the seconds of processor time that it may take; those of this one have no limit. When
 it has ended, all others are killed, and the answer is its exit status (less than 0:
 the signal that ended it) and whether /tmp and /dev/shm are as they were.
 
 The process must not reach this one, which goes on. The kernel gives process 1 no
-signal from inside that it has no handler for; no process opens the memory, the descriptors
-or the settings of one that is not dumpable; and a filter refuses to change its limits.
+signal from inside that it has no handler for, and to one that is not dumpable nothing
+that it allows only those who might trace it; the sandbox hides its /proc/1, and a filter
+refuses to change its limits.
 """
 import os
 import sys
@@ -14,6 +16,7 @@ import traceback
 from _ctypes import call_function, dlopen, dlsym
 from _signal import SIG_DFL, SIGINT, SIGKILL, default_int_handler, signal
 from array import array
+from resource import RLIMIT_CPU, setrlimit
 from socket import CMSG_SPACE, SCM_RIGHTS, SOL_SOCKET, socket
 
 import asserts
@@ -30,25 +33,23 @@ def dumpable(yes):
 
 
 def scratch():
-    """Returns what changes with anything in /tmp and /dev/shm."""
-    try:
-        return [(os.stat(d).st_ctime_ns, os.listdir(d)) for d in ("/tmp", "/dev/shm")]
-    except OSError:
-        return None
+    """Returns what changes with anything in /tmp and /dev/shm: the time of the last
+    change, and the size, which counts entries."""
+    return [(s.st_ctime_ns, s.st_size) for s in map(os.stat, ("/tmp", "/dev/shm"))]
 
 
 def receive(control):
-    """Returns the descriptors of a message, or none at the end."""
+    """Returns a message and its descriptors, which are none at the end."""
     size = array("i").itemsize
-    _, parts, _, _ = control.recvmsg(1, CMSG_SPACE(MOST * size))
+    text, parts, _, _ = control.recvmsg(32, CMSG_SPACE(MOST * size))
     fds = array("i")
     for level, kind, data in parts:
         if (level, kind) == (SOL_SOCKET, SCM_RIGHTS):
             fds.frombytes(data[: len(data) - len(data) % size])
-    return list(fds)
+    return text, list(fds)
 
 
-def become(fds):
+def become(fds, cpu):
     """Gives the descriptors the numbers from 0 on, and closes all others. They are
     in ascending order, and each is above the number that it gets."""
     for to, fd in enumerate(fds):
@@ -56,14 +57,15 @@ def become(fds):
     os.closerange(len(fds), FILES)
     os.setsid()  # whose signals and priorities are its own
     signal(SIGINT, default_int_handler)
+    setrlimit(RLIMIT_CPU, (cpu, cpu + 1))
     dumpable(1)
 
 
-def work(fds):
+def work(fds, cpu):
     """Runs a file of tests in the process that was forked for it."""
     code = 1
     try:
-        become(fds)
+        become(fds, cpu)
         try:
             asserts.main()
             code = 0
@@ -97,10 +99,13 @@ def main():
     dumpable(0)
     control = socket(fileno=3)
     before = scratch()
-    while fds := receive(control):
+    while True:
+        text, fds = receive(control)
+        if not text:
+            return
         child = os.fork()
         if child == 0:
-            work(fds)
+            work(fds, int(text))
         for fd in fds:
             os.close(fd)
         status = os.waitstatus_to_exitcode(reap(child))

@@ -12,13 +12,12 @@
 //
 // What that does not promise: the kernel is shared, so a fault of the kernel is a
 // way out, and so may be timing; a program can tell the machine's kernel, processors,
-// memory, time and what is installed under /usr; it can take over bubblewrap's
-// process 1 inside, which has no more rights than itself, and so choose its exit
-// status; without a cgroup that may be written to, memory is bounded for each process
-// and not for all together (see [Sandbox.Whole]); where the process that asked is
-// killed in the instant of a start, the limit of CPU is what ends the program, or a
-// process of bubblewrap is left that runs nothing and waits; limits of time are of a
-// machine that may be busy with other work.
+// memory, time and what is installed under /usr; without a cgroup that may be written
+// to, memory is bounded for each process and not for all together (see
+// [Sandbox.Whole]); where the process that asked is killed in the instant of a start,
+// the limit of CPU is what ends the program, or a process of bubblewrap is left that
+// runs nothing and waits; limits of time are of a machine that may be busy with other
+// work.
 package sandbox
 
 import (
@@ -92,7 +91,6 @@ type Result struct {
 
 // Signals of Linux, the same on every architecture that the filter knows.
 const (
-	sigKILL = 9
 	sigALRM = 14
 	sigXCPU = 24
 	sigXFSZ = 25
@@ -132,6 +130,14 @@ func (l Limits) check() error {
 	}
 	return nil
 }
+
+// lingering is how long pipes are read whose writers have ended: the kernel may keep
+// an end open that a program sent to itself over a socket.
+const lingering = 5 * time.Second
+
+// Linger bounds how long a pipe is read on whose writers have ended. One that is
+// closed stays so.
+func Linger(f *os.File) { _ = f.SetReadDeadline(time.Now().Add(lingering)) }
 
 // A Refusal says why there is no sandbox on this machine.
 type Refusal struct {
