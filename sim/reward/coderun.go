@@ -4,93 +4,17 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"embed" // the Python that runs in sandboxes
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"vigorlab/sim/reward/sandbox"
 )
-
-//go:embed python/*.py
-var sources embed.FS
-
-// python is what its harnesses need, made once by [code.prepare].
-type python struct {
-	path  string            // where it looks for modules, put together with colons
-	files map[string][]byte // byte code of every harness, by its name
-}
-
-// prepare asks the interpreter for its path and has it compile the harnesses, which
-// at every start would take longer than what they do.
-func (c *code) prepare(ctx context.Context) error {
-	job := sandbox.Job{
-		Args:  []string{c.interpreter, "-s", "-B", sandbox.Box + "/prepare.py"},
-		Files: map[string][]byte{}, Limits: sandbox.DefaultLimits(),
-	}
-	job.Limits.Wall = time.Minute // a machine may be busy
-	names, err := sources.ReadDir("python")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if job.Files[name.Name()], err = sources.ReadFile("python/" + name.Name()); err != nil {
-			return err
-		}
-	}
-	r, err := c.box.Run(ctx, job)
-	if err != nil {
-		return err
-	}
-	var made struct {
-		Path  []string          `json:"path"`
-		Files map[string]string `json:"files"`
-	}
-	if r.Code != 0 || json.Unmarshal(r.Stdout, &made) != nil {
-		return fmt.Errorf("code: language = python, and %s cannot begin: %s", c.interpreter, brief(lastLine(r.Stderr)))
-	}
-	c.python = python{strings.Join(made.Path, ":"), map[string][]byte{}}
-	for name, text := range made.Files {
-		if c.python.files[name], err = hex.DecodeString(text); err != nil {
-			return fmt.Errorf("code: %w", err)
-		}
-	}
-	return nil
-}
-
-// harness is the job of a program of ours, python/*.py, with arguments.
-func (c *code) harness(name string, args ...string) sandbox.Job {
-	file := name + ".pyc"
-	return sandbox.Job{
-		// No byte code to write, no packages of a user, no site: start.py does what it does.
-		Args:    append([]string{c.interpreter, "-s", "-B", "-S", sandbox.Box + "/" + file, c.python.path}, args...),
-		Files:   map[string][]byte{file: c.python.files[name]},
-		Harness: true, Limits: c.limits,
-	}
-}
-
-// program is the job that runs a program.
-func (c *code) program(text string) sandbox.Job {
-	var job sandbox.Job
-	if c.language.serves {
-		job = c.harness("run")
-	} else {
-		job = sandbox.Job{
-			Args:  append([]string{c.interpreter}, append(c.language.args(c.limits.Memory), sandbox.Box+"/"+c.language.file)...),
-			Files: map[string][]byte{}, Reserves: c.language.reserves, Limits: c.limits,
-		}
-	}
-	job.Files[c.language.file] = []byte(text)
-	return job
-}
 
 // pairs runs the program on every input.
 func (c *code) pairs(ctx context.Context, program string, tests suite) ([]outcome, error) {
@@ -145,17 +69,6 @@ func (c *code) failed(r sandbox.Result) (outcome, bool) {
 func lastLine(text []byte) string {
 	text = bytes.TrimSpace(text)
 	return string(text[bytes.LastIndexByte(text, '\n')+1:])
-}
-
-// server is the job of a program that answers calls, as many as given.
-func (c *code) server(program string, calls int, requests, answers *os.File) sandbox.Job {
-	each := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
-	job := c.harness("serve", each(c.limits.Wall), each(c.limits.CPU))
-	job.Files["program.py"] = []byte(program)
-	job.Pipes = []*os.File{requests, answers}
-	job.Limits.Wall *= time.Duration(calls)
-	job.Limits.CPU *= time.Duration(calls)
-	return job
 }
 
 // calls asks the program for every call. After one that ended it, the others are
@@ -298,153 +211,4 @@ func pipes(n int) ([]pipe, error) {
 		made[i] = pipe{r, w}
 	}
 	return made, nil
-}
-
-// asserts runs the tests in one sandbox and the program in another.
-func (c *code) asserts(ctx context.Context, program string, tests suite) ([]outcome, error) {
-	text, err := json.Marshal(map[string]any{
-		"setup": append([]string{}, tests.setup...), "tests": tests.asserts, "first": !c.all,
-	})
-	if err != nil {
-		return nil, err
-	}
-	p, err := pipes(3)
-	if err != nil {
-		return nil, err
-	}
-	requests, answers, report := p[0], p[1], p[2]
-	serving, stop := context.WithCancel(ctx)
-	defer stop()
-	var served sandbox.Result
-	var servedErr error
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		served, servedErr = c.box.Run(serving, c.server(program, 1, requests.r, answers.w))
-	}()
-	read := make(chan [][]byte, 1)
-	go func() { read <- readLines(report.r, c.limits.Output, func() {}) }()
-	limits := c.limits
-	limits.Wall += margin // so that what takes too long is the program
-	tested, err := c.runTests(ctx, text, []*os.File{requests.w, answers.r, report.w}, limits)
-	sandbox.Linger(report.r)
-	found := readFindings(<-read)
-	if found.done || err != nil {
-		stop() // the program has nothing more to do
-	}
-	<-ended
-	switch {
-	case err != nil:
-		return nil, err
-	case found.done && !found.asked && found.allPass():
-		return []outcome{{CannotTell, "the tests ask the program for nothing"}}, nil
-	case found.done:
-		return found.outcomes, nil
-	case servedErr != nil:
-		return nil, servedErr
-	case !found.begun:
-		return []outcome{{CannotTell, "the tests cannot be read: " + brief(lastLine(tested.Stderr))}}, nil
-	}
-	rest, failed := c.failed(served)
-	if !failed && tested.End != sandbox.Exited {
-		rest, failed = c.failed(tested)
-	}
-	if !failed {
-		rest = outcome{Error, "ended before its tests did, or answers what is no answer"}
-	}
-	return found.fill(rest), nil
-}
-
-// runTests runs a file of tests in a nursery, which goes on to others where it is as
-// it was: the tests of an answer vouch for nothing but its own grade, and a program
-// never is where they are.
-func (c *code) runTests(ctx context.Context, text []byte, pipes []*os.File, limits sandbox.Limits) (sandbox.Result, error) {
-	n, err := c.nursery()
-	if err != nil {
-		for _, p := range pipes {
-			p.Close()
-		}
-		return sandbox.Result{}, err
-	}
-	r, err := n.Run(ctx, text, pipes, limits)
-	if err == nil && !n.Spent() && c.closed.Err() == nil {
-		select {
-		case c.idle <- n:
-			return r, nil
-		default:
-		}
-	}
-	n.Close()
-	return r, err
-}
-
-// nursery returns one that waits, or starts one.
-func (c *code) nursery() (*sandbox.Nursery, error) {
-	for {
-		select {
-		case n := <-c.idle:
-			if !n.Spent() {
-				return n, nil
-			}
-			n.Close()
-		default:
-			return c.box.Nursery(c.closed, c.harness("nursery"))
-		}
-	}
-}
-
-// findings are what python/asserts.py reports.
-type findings struct {
-	begun    bool // the tests could be read
-	tests    int  // how many there are
-	outcomes []outcome
-	done     bool // it came to its end
-	asked    bool // for something that the program has
-}
-
-// mostTests bounds the tests of a file.
-const mostTests = 1_000_000
-
-// readFindings reads the lines of the report.
-func readFindings(lines [][]byte) findings {
-	var found findings
-	for _, line := range lines {
-		var f struct {
-			Tests  *int   `json:"tests"`
-			Kind   Kind   `json:"kind"`
-			Detail string `json:"detail"`
-			All    bool   `json:"all"` // of every test that is left
-			Done   bool   `json:"done"`
-			Asked  bool   `json:"asked"`
-		}
-		if json.Unmarshal(line, &f) != nil {
-			return found // what follows a torn line is no report
-		}
-		switch o := (outcome{f.Kind, f.Detail}); {
-		case f.Tests != nil && !(*f.Tests >= 0 && *f.Tests <= mostTests):
-			return found
-		case f.Tests != nil:
-			found.begun, found.tests = true, *f.Tests
-		case f.Done:
-			found.done, found.asked = true, f.Asked
-		case f.All:
-			found.outcomes = found.fill(o)
-		default:
-			found.outcomes = append(found.outcomes, o)
-		}
-	}
-	return found
-}
-
-// allPass reports whether there are outcomes and all of them pass.
-func (f findings) allPass() bool {
-	return len(f.outcomes) > 0 && !slices.ContainsFunc(f.outcomes, func(o outcome) bool { return o.kind != Pass })
-}
-
-// fill gives every test that has no outcome the same one.
-func (f findings) fill(o outcome) []outcome {
-	for len(f.outcomes) < f.tests {
-		f.outcomes = append(f.outcomes, o)
-	}
-	return f.outcomes
 }

@@ -4,6 +4,7 @@ of every harness with its modules, which are compiled once instead of at every s
 import json
 import marshal
 import sys
+from base64 import b64encode
 from importlib._bootstrap_external import _code_to_timestamp_pyc
 
 HARNESSES = {"run": ["start"], "serve": ["start", "plain"], "nursery": ["start", "plain", "asserts"]}
@@ -28,5 +29,5 @@ exec(marshal.loads({marshal.dumps(compiled(name))!r}))
     return _code_to_timestamp_pyc(compile(source, name, "exec"))
 
 
-files = {name: bundle(name, modules).hex() for name, modules in HARNESSES.items()}
+files = {name: b64encode(bundle(name, modules)).decode() for name, modules in HARNESSES.items()}
 print(json.dumps({"path": sys.path[1:], "files": files}))
