@@ -631,6 +631,7 @@ print('held')
 		t.Fatal(err)
 	}
 	defer in.Close()
+	defer time.AfterFunc(time.Minute, func() { in.Close() }).Stop()
 	Linger(out)
 	if text, err := io.ReadAll(out); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%q, error %v, want one of the deadline", text, err)
@@ -644,6 +645,7 @@ print('held')
 		t.Fatal(err)
 	}
 	defer given.start()
+	defer time.AfterFunc(time.Minute, func() { closeAll(given.theirs) }).Stop()
 	if _, err := given.theirs[0].WriteString("text"); err != nil {
 		t.Fatal(err)
 	}
