@@ -222,8 +222,8 @@ def ok(fd):
 	}{
 		{"ends early", "import os\nos._exit(0)", reward.Error},
 		{"ends early in the call", "import os\ndef add(a, b): os._exit(0)", reward.Error},
-		{"a report of tests", shared + `say('{"tests": 3}', '{"kind": "pass"}', '{"kind": "pass"}', '{"kind": "pass"}', '{"done": true}')` + "\nos._exit(0)", ""},
-		{"a report and then definitions", shared + `say('{"tests": 1}', '{"kind": "pass"}', '{"done": true}')` + "\ndef add(a, b): return 9", ""},
+		{"a report of tests", shared + `say('{"tests": 3}', '{"kind": "pass"}', '{"kind": "pass"}', '{"kind": "pass"}', '{"done": true, "asked": true}')` + "\nos._exit(0)", ""},
+		{"a report and then definitions", shared + `say('{"tests": 1}', '{"kind": "pass"}', '{"done": true, "asked": true}')` + "\ndef add(a, b): return 9", ""},
 		{"answers of its own", shared + `say(*['{"value": 3}'] * 9)` + "\nos._exit(0)", ""},
 		{"files of reports", "for n in ('report.json', 'results.xml', 'junit.xml', '.report', 'tests.json'):\n    open('/tmp/' + n, 'w').write('{\"tests\": 1, \"passed\": 1, \"kind\": \"pass\", \"done\": true}')\ndef add(a, b): return 9", reward.Wrong},
 		{"text on stdout", "print('3 passed in 0.01s')\nprint('OK')\ndef add(a, b): return 9", reward.Wrong},
