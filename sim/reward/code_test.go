@@ -210,10 +210,11 @@ func TestCodeForged(t *testing.T) {
 	needPrograms(t, "python3")
 	shared := `
 import os, sys, builtins, json, signal
-say = lambda *texts: [os.write(fd, (t + "\n").encode()) for t in texts for fd in range(1, 9) if ok(fd)]
-def ok(fd):
-    try: os.fstat(fd); return True
-    except OSError: return False
+def say(*texts):
+    for text in texts:
+        for fd in range(1, 9):
+            try: os.write(fd, (text + "\n").encode())
+            except OSError: pass
 `
 	var verdicts []verdict
 	for _, f := range []struct {
