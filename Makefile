@@ -44,9 +44,10 @@ lint: ## format, vet, staticcheck, direction of imports
 fmt: ## formats every Go file
 	$(GOFUMPT) -w .
 
-bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ../shared/bench; the client of model servers beside a bare loop
+bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ../shared/bench; the client of model servers beside a bare loop; code beside bare starts of Python
 	go test -run '^$$' -bench Throughput -benchtime 1x ./sim/source/live
 	go test -run '^$$' -bench ServedRollout -benchtime 1x ./cmd/vigorlab
+	go test -run '^$$' -bench Code -benchtime 3s -cpu 1,2 ./sim/reward
 	go run ./.ci/bench
 
 golden: ## makes the golden values again (python3 with mpmath) and fails where one differs

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +42,8 @@ func newGrade(a *app) *cobra.Command {
 compares the verdicts with the rewards that the log has: a confusion table, rates
 with intervals over prompts, what the disagreement does to the reward variance of
 groups, and the first disagreements. Logs are those that import reads, with the
-same flags; what import refuses, grade refuses. Answers that a log has not come
+same flags; what import refuses, grade refuses. Of a run directory it reads
+rollouts.jsonl. Answers that a log has not come
 from the file of --prompts, by the prompt's name where every record there has one,
 else by its text.
 
@@ -47,6 +51,9 @@ Neither grader is taken for the truth. A verifier that errs at random turns dead
 and solved groups into mixed ones, which looks like reward variance and carries no
 gradient: with errors at rates q01 (failures called successes) and q10 the success
 probability becomes p(1-q10) + (1-p)q01.
+
+Which rewards flip turns round depends on seed= of its spec, which wins over --seed:
+a log that is graded again gets the same rewards, those that rollout gave it.
 
 Completions that a verifier cannot judge are counted apart. --out keeps the results
 and rollouts.jsonl, the new rewards one line a rollout, which import reads.`,
@@ -77,6 +84,7 @@ and rollouts.jsonl, the new rewards one line a rollout, which import reads.`,
 }
 
 func (f *gradeFlags) run(ctx context.Context, a *app, paths []string) error {
+	paths = logsOfRuns(paths)
 	options := f.options(paths)
 	options.Out, options.Completion, options.Answer = "", f.completion, f.answer
 	set, digest := f.answers(ctx)
@@ -132,6 +140,22 @@ func (f *gradeFlags) run(ctx context.Context, a *app, paths []string) error {
 	}
 	f.warn(a, r.warnings())
 	return r.result().print(a, f.format)
+}
+
+// logsOfRuns returns the paths with its log in place of a run directory, whose tables
+// and results are none.
+func logsOfRuns(paths []string) []string {
+	logged := slices.Clone(paths)
+	for i, path := range paths {
+		log := filepath.Join(path, gradedFile)
+		if _, err := os.Stat(log); err != nil {
+			continue
+		}
+		if _, err := rundir.Read(path); err == nil {
+			logged[i] = log
+		}
+	}
+	return logged
 }
 
 // answers reads --prompts, where it is given.

@@ -23,14 +23,16 @@ import (
 // prompt and then the completion.
 //
 // Every program runs in sandboxes of its own and is judged outside of them: what
-// tests expect is never where the program is.
+// tests expect is never where the program is. Python's start without site, by a harness
+// that was compiled once (python/start.py).
 //
 //   - stdin: a run a test; what the program writes is compared with what it must
 //     write, line by line.
 //   - calls: a run for all of them, and a further one after a call that ends it;
 //     what comes back is compared as values.
-//   - assert: two runs side by side. One holds the tests, and the other the program,
-//     which answers the calls of the first: see python/asserts.py.
+//   - assert: two runs side by side. One holds the tests, in a process of a sandbox that
+//     waits for files of tests (python/nursery.py), and the other the program, which
+//     answers the calls of the first: see python/asserts.py.
 type code struct {
 	language    language
 	interpreter string
@@ -45,6 +47,8 @@ type code struct {
 	closed context.Context
 	close  context.CancelFunc
 	box    *sandbox.Sandbox
+	python python
+	idle   chan *sandbox.Nursery // of files of tests, as many as there are slots
 }
 
 // auto takes the tests for what they are.
@@ -100,10 +104,15 @@ func readCode(text string) (Verifier, error) {
 	if err := errors.Join(refused, missing); err != nil {
 		return nil, err
 	}
+	if c.language.serves {
+		if err := c.prepare(context.Background()); err != nil {
+			return nil, err
+		}
+	}
 	if parallel == 0 {
 		parallel = runtime.GOMAXPROCS(0)
 	}
-	c.slots = make(chan struct{}, parallel)
+	c.slots, c.idle = make(chan struct{}, parallel), make(chan *sandbox.Nursery, parallel)
 	c.closed, c.close = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -120,10 +129,17 @@ func (c *code) String() string { return c.spec }
 
 func (c *code) needsAnswer() bool { return true }
 
-// Close ends the programs that run.
+// Close ends the programs that run, and waits for what waits for tests.
 func (c *code) Close() error {
 	c.close()
-	return nil
+	for {
+		select {
+		case n := <-c.idle:
+			n.Close()
+		default:
+			return nil
+		}
+	}
 }
 
 func (c *code) Verify(ctx context.Context, item Item) (Grade, error) {

@@ -3,11 +3,13 @@ package reward_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"vigorlab/sim/reward"
 	"vigorlab/sim/reward/sandbox"
@@ -114,6 +116,7 @@ func TestCodeCalls(t *testing.T) {
 		{"one ends it", fenced("import os\ndef add(a, b):\n    if a == 3: os._exit(0)\n    return a + b"), addCall, reward.Partial, 2. / 3, "test 2: ended before its tests did"},
 		{"not defined", fenced("def sub(a, b): pass"), addCall, reward.Error, 0, "name 'add' is not defined"},
 		{"does not load", fenced("def add(a, b)"), addCall, reward.Error, 0, "SyntaxError"},
+		{"keeps the pipes", fenced("import array, socket\na, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\na.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [1, 2, 4, a.fileno(), b.fileno()]))])\n" + adding), addCall, reward.Pass, 1, ""},
 		{"prints too", fenced("print('hello')\n" + adding), addCall, reward.Pass, 1, ""},
 		{"exits after definitions", fenced(adding + "\nraise SystemExit(1)"), addCall, reward.Pass, 1, ""},
 		{"main does not run", fenced(adding + "\nif __name__ == '__main__':\n    1/0"), addCall, reward.Pass, 1, ""},
@@ -207,10 +210,11 @@ func TestCodeForged(t *testing.T) {
 	needPrograms(t, "python3")
 	shared := `
 import os, sys, builtins, json, signal
-say = lambda *texts: [os.write(fd, (t + "\n").encode()) for t in texts for fd in range(1, 9) if ok(fd)]
-def ok(fd):
-    try: os.fstat(fd); return True
-    except OSError: return False
+def say(*texts):
+    for text in texts:
+        for fd in range(1, 9):
+            try: os.write(fd, (text + "\n").encode())
+            except OSError: pass
 `
 	var verdicts []verdict
 	for _, f := range []struct {
@@ -219,8 +223,8 @@ def ok(fd):
 	}{
 		{"ends early", "import os\nos._exit(0)", reward.Error},
 		{"ends early in the call", "import os\ndef add(a, b): os._exit(0)", reward.Error},
-		{"a report of tests", shared + `say('{"tests": 3}', '{"kind": "pass"}', '{"kind": "pass"}', '{"kind": "pass"}', '{"done": true}')` + "\nos._exit(0)", ""},
-		{"a report and then definitions", shared + `say('{"tests": 1}', '{"kind": "pass"}', '{"done": true}')` + "\ndef add(a, b): return 9", ""},
+		{"a report of tests", shared + `say('{"tests": 3}', '{"kind": "pass"}', '{"kind": "pass"}', '{"kind": "pass"}', '{"done": true, "asked": true}')` + "\nos._exit(0)", ""},
+		{"a report and then definitions", shared + `say('{"tests": 1}', '{"kind": "pass"}', '{"done": true, "asked": true}')` + "\ndef add(a, b): return 9", ""},
 		{"answers of its own", shared + `say(*['{"value": 3}'] * 9)` + "\nos._exit(0)", ""},
 		{"files of reports", "for n in ('report.json', 'results.xml', 'junit.xml', '.report', 'tests.json'):\n    open('/tmp/' + n, 'w').write('{\"tests\": 1, \"passed\": 1, \"kind\": \"pass\", \"done\": true}')\ndef add(a, b): return 9", reward.Wrong},
 		{"text on stdout", "print('3 passed in 0.01s')\nprint('OK')\ndef add(a, b): return 9", reward.Wrong},
@@ -276,6 +280,51 @@ func TestCodeShareForged(t *testing.T) {
 	if g.Reward != 0 || g.Kind != reward.Sandbox {
 		t.Errorf("%+v, want no reward", g)
 	}
+}
+
+// TestCodeHides has a program look for what is expected where it could be: in its memory,
+// its files, its descriptors, its frames and its objects. One that found it would pass.
+func TestCodeHides(t *testing.T) {
+	needPrograms(t, "python3")
+	// What it looks for is one less than after, so that it is nowhere by its own doing.
+	seek := `
+import gc, glob, re, sys
+after = 7391826458
+def is_there(text): return any(int(n) + 1 == after for n in re.findall(rb"[0-9]{10}", text))
+def found():
+    with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as mem:
+        for line in maps:
+            low, high, mode, name = re.match(r"(\w+)-(\w+) (\S+) \S+ \S+ \S+ *(.*)", line).groups()
+            if mode.startswith("rw") and name not in ("[vvar]", "[vsyscall]"):
+                mem.seek(int(low, 16))
+                if is_there(mem.read(int(high, 16) - int(low, 16))): return True
+    for path in glob.glob("/box/*") + glob.glob("/tmp/*") + ["/proc/self/cmdline", "/proc/self/environ"]:
+        if is_there(open(path, "rb").read()): return True
+    objects, frame = [o for o in gc.get_objects() if isinstance(o, (dict, list, tuple))], sys._getframe()
+    while frame:
+        objects.append(frame.f_locals)
+        frame = frame.f_back
+    return any(after - 1 in (o.values() if isinstance(o, dict) else o) for o in objects)
+def add(a, b): return after - 1 if found() else 9
+`
+	const wanted = "7391826457"
+	var verdicts []verdict
+	for name, answer := range map[string]string{
+		"calls":  `{"fn_name": "add", "inputs": [[1, 2]], "outputs": [` + wanted + `]}`,
+		"assert": `{"test_list": ["assert add(1, 2) == ` + wanted + `"]}`,
+		"stdin":  `{"inputs": ["1 2"], "outputs": ["` + wanted + `"]}`,
+	} {
+		program := seek
+		if name == "stdin" {
+			program += "text = sys.stdin.read()\nprint(add(1, 2))"
+		}
+		verdicts = append(verdicts, verdict{name, fenced(program), answer, reward.Wrong, 0, ""})
+	}
+	verdicts = append(verdicts, verdict{
+		"a program that has it", fenced(seek + "text = str(after - 1)\nprint(add(1, 2))"),
+		`{"inputs": [""], "outputs": ["` + wanted + `"]}`, reward.Pass, 1, "",
+	})
+	judgePrograms(t, "code:wall=60,cpu=20,parallel=2", verdicts)
 }
 
 func TestCodeLimits(t *testing.T) {
@@ -401,41 +450,56 @@ func TestCodeEnds(t *testing.T) {
 	<-failed
 }
 
-// BenchmarkCode says how many programs a second and core are judged, beside bare
-// starts of Python. A program waits for nothing: its time is that of processors,
-// of which most never comes back to this process, since bubblewrap leaves its
-// process 1 to others to wait for.
+// BenchmarkCode says how many programs a second and core are judged by 1, 3 and 10
+// tests, each beside a bare start of Python, since only what took turns can be compared.
+// A program waits for nothing: its time is that of processors, of which most never
+// comes back to this process, since bubblewrap leaves its process 1 to others to wait for.
 func BenchmarkCode(b *testing.B) {
 	needPrograms(b, "python3")
-	each := func(name string, act func() error) {
-		b.Run(name, func(b *testing.B) {
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if err := act(); err != nil {
-						b.Error(err)
-					}
-				}
-			})
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/float64(runtime.GOMAXPROCS(0)), "programs/s/core")
-		})
-	}
-	python, _ := sandbox.Find("python3")
-	each("bare", func() error { return exec.Command(python, "-s", "-B", "-c", "pass").Run() })
 	v := parse(b, "code:wall=60")
-	for _, c := range []struct {
-		name string
-		item reward.Item
-	}{
-		{"stdin", reward.Item{Completion: fenced(adder), Answer: `{"inputs": ["1 2"], "outputs": ["3"]}`}},
-		{"calls", reward.Item{Completion: fenced(adding), Answer: addCall}},
-		{"assert", reward.Item{Completion: fenced(adding), Answer: addList}},
-	} {
-		each(c.name, func() error {
-			g, err := v.Verify(context.Background(), c.item)
-			if err == nil && g.Kind != reward.Pass {
-				err = errors.New(g.Detail)
-			}
-			return err
-		})
+	for _, kind := range []string{"stdin", "calls", "assert"} {
+		for _, tests := range []int{1, 3, 10} {
+			item := additions(kind, tests)
+			b.Run(fmt.Sprintf("%s/tests=%d", kind, tests), func(b *testing.B) {
+				var bare, judged atomic.Int64 // nanoseconds
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						start := time.Now()
+						startPython(b)
+						between := time.Now()
+						if g := grade(b, v, item); g.Kind != reward.Pass {
+							b.Error(g.Detail)
+						}
+						bare.Add(int64(between.Sub(start)))
+						judged.Add(int64(time.Since(between)))
+					}
+				})
+				starts, programs := float64(bare.Load())/float64(b.N), float64(judged.Load())/float64(b.N)
+				b.ReportMetric(0, "ns/op") // of both together
+				b.ReportMetric(1e9/programs, "programs/s/core")
+				b.ReportMetric(1e9/starts, "bare/s/core")
+				b.ReportMetric(programs/starts, "bare/program")
+			})
+		}
 	}
+}
+
+// startPython starts Python with nothing to do.
+func startPython(b *testing.B) {
+	python, _ := sandbox.Find("python3")
+	if err := exec.Command(python, "-s", "-B", "-c", "pass").Run(); err != nil {
+		b.Error(err)
+	}
+}
+
+// additions is a right program with some tests of a kind.
+func additions(kind string, tests int) reward.Item {
+	list := func(test string) string { return "[" + strings.Repeat(test+", ", tests-1) + test + "]" }
+	switch kind {
+	case "stdin":
+		return reward.Item{Completion: fenced(adder), Answer: fmt.Sprintf(`{"inputs": %s, "outputs": %s}`, list(`"1 2"`), list(`"3"`))}
+	case "calls":
+		return reward.Item{Completion: fenced(adding), Answer: fmt.Sprintf(`{"fn_name": "add", "inputs": %s, "outputs": %s}`, list("[1, 2]"), list("3"))}
+	}
+	return reward.Item{Completion: fenced(adding), Answer: fmt.Sprintf(`{"test_list": %s}`, list(`"assert add(1, 2) == 3"`))}
 }

@@ -4,14 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	_ "embed" // the Python that runs in sandboxes
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -19,23 +16,13 @@ import (
 	"vigorlab/sim/reward/sandbox"
 )
 
-var (
-	//go:embed python/plain.py
-	plainPy []byte
-	//go:embed python/serve.py
-	servePy []byte
-	//go:embed python/asserts.py
-	assertsPy []byte
-)
-
 // pairs runs the program on every input.
 func (c *code) pairs(ctx context.Context, program string, tests suite) ([]outcome, error) {
 	var outcomes []outcome
 	for _, p := range tests.pairs {
-		r, err := c.run(ctx, sandbox.Job{
-			Args:  append([]string{c.interpreter}, append(c.language.args(c.limits.Memory), sandbox.Box+"/"+c.language.file)...),
-			Files: map[string][]byte{c.language.file: []byte(program)}, Stdin: []byte(p.in), Limits: c.limits,
-		})
+		job := c.program(program)
+		job.Stdin = []byte(p.in)
+		r, err := c.box.Run(ctx, job)
 		if err != nil {
 			return nil, err
 		}
@@ -52,11 +39,6 @@ func (c *code) pairs(ctx context.Context, program string, tests suite) ([]outcom
 		}
 	}
 	return outcomes, nil
-}
-
-func (c *code) run(ctx context.Context, job sandbox.Job) (sandbox.Result, error) {
-	job.Reserves = c.language.reserves
-	return c.box.Run(ctx, job)
 }
 
 // failed reads how a run ended: whether it failed, and by what.
@@ -87,20 +69,6 @@ func (c *code) failed(r sandbox.Result) (outcome, bool) {
 func lastLine(text []byte) string {
 	text = bytes.TrimSpace(text)
 	return string(text[bytes.LastIndexByte(text, '\n')+1:])
-}
-
-// server is the job of a program that answers calls, as many as given.
-func (c *code) server(program string, calls int, requests, answers *os.File) sandbox.Job {
-	limits := c.limits
-	limits.Wall *= time.Duration(calls)
-	limits.CPU *= time.Duration(calls)
-	each := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
-	return sandbox.Job{
-		Args:   append([]string{c.interpreter}, append(c.language.args(limits.Memory), sandbox.Box+"/serve.py", each(c.limits.Wall), each(c.limits.CPU))...),
-		Files:  map[string][]byte{"program.py": []byte(program), "serve.py": servePy, "plain.py": plainPy},
-		Pipes:  []*os.File{requests, answers},
-		Limits: limits,
-	}
 }
 
 // calls asks the program for every call. After one that ended it, the others are
@@ -198,7 +166,8 @@ func (c *code) serve(ctx context.Context, program, entry string, calls []call) (
 	go func() {
 		read <- readLines(answers.r, c.limits.Output, func() { late.Reset(c.limits.Wall + margin) })
 	}()
-	r, err = c.run(watched, c.server(program, len(calls)+1, requests.r, answers.w))
+	r, err = c.box.Run(watched, c.server(program, len(calls)+1, requests.r, answers.w))
+	sandbox.Linger(answers.r)
 	if err != nil && watched.Err() != nil && ctx.Err() == nil {
 		r, err = sandbox.Result{End: sandbox.TimedOut}, nil
 	}
@@ -242,118 +211,4 @@ func pipes(n int) ([]pipe, error) {
 		made[i] = pipe{r, w}
 	}
 	return made, nil
-}
-
-// asserts runs the tests in one sandbox and the program in another.
-func (c *code) asserts(ctx context.Context, program string, tests suite) ([]outcome, error) {
-	text, err := json.Marshal(map[string]any{
-		"setup": append([]string{}, tests.setup...), "tests": tests.asserts, "first": !c.all,
-	})
-	if err != nil {
-		return nil, err
-	}
-	p, err := pipes(3)
-	if err != nil {
-		return nil, err
-	}
-	requests, answers, report := p[0], p[1], p[2]
-	serving, stop := context.WithCancel(ctx)
-	defer stop()
-	var served sandbox.Result
-	var servedErr error
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		served, servedErr = c.run(serving, c.server(program, 1, requests.r, answers.w))
-	}()
-	read := make(chan [][]byte, 1)
-	go func() { read <- readLines(report.r, c.limits.Output, func() {}) }()
-	limits := c.limits
-	limits.Wall += margin // so that what takes too long is the program
-	tested, err := c.run(ctx, sandbox.Job{
-		Args:  append([]string{c.interpreter}, append(c.language.args(limits.Memory), sandbox.Box+"/asserts.py")...),
-		Files: map[string][]byte{"tests.json": text, "asserts.py": assertsPy, "plain.py": plainPy},
-		Pipes: []*os.File{requests.w, answers.r, report.w}, Limits: limits,
-	})
-	found := readFindings(<-read)
-	if found.done || err != nil {
-		stop() // the program has nothing more to do
-	}
-	<-ended
-	switch {
-	case err != nil:
-		return nil, err
-	case found.done && !found.asked && found.allPass():
-		return []outcome{{CannotTell, "the tests ask the program for nothing"}}, nil
-	case found.done:
-		return found.outcomes, nil
-	case servedErr != nil:
-		return nil, servedErr
-	case !found.begun:
-		return []outcome{{CannotTell, "the tests cannot be read: " + brief(lastLine(tested.Stderr))}}, nil
-	}
-	rest, failed := c.failed(served)
-	if !failed && tested.End != sandbox.Exited {
-		rest, failed = c.failed(tested)
-	}
-	if !failed {
-		rest = outcome{Error, "ended before its tests did, or answers what is no answer"}
-	}
-	return found.fill(rest), nil
-}
-
-// findings are what python/asserts.py reports.
-type findings struct {
-	begun    bool // the tests could be read
-	tests    int  // how many there are
-	outcomes []outcome
-	done     bool // it came to its end
-	asked    bool // for something that the program has
-}
-
-// mostTests bounds the tests of a file.
-const mostTests = 1_000_000
-
-// readFindings reads the lines of the report.
-func readFindings(lines [][]byte) findings {
-	var found findings
-	for _, line := range lines {
-		var f struct {
-			Tests  *int   `json:"tests"`
-			Kind   Kind   `json:"kind"`
-			Detail string `json:"detail"`
-			All    bool   `json:"all"` // of every test that is left
-			Done   bool   `json:"done"`
-			Asked  bool   `json:"asked"`
-		}
-		if json.Unmarshal(line, &f) != nil {
-			return found // what follows a torn line is no report
-		}
-		switch o := (outcome{f.Kind, f.Detail}); {
-		case f.Tests != nil && !(*f.Tests >= 0 && *f.Tests <= mostTests):
-			return found
-		case f.Tests != nil:
-			found.begun, found.tests = true, *f.Tests
-		case f.Done:
-			found.done, found.asked = true, f.Asked
-		case f.All:
-			found.outcomes = found.fill(o)
-		default:
-			found.outcomes = append(found.outcomes, o)
-		}
-	}
-	return found
-}
-
-// allPass reports whether there are outcomes and all of them pass.
-func (f findings) allPass() bool {
-	return len(f.outcomes) > 0 && !slices.ContainsFunc(f.outcomes, func(o outcome) bool { return o.kind != Pass })
-}
-
-// fill gives every test that has no outcome the same one.
-func (f findings) fill(o outcome) []outcome {
-	for len(f.outcomes) < f.tests {
-		f.outcomes = append(f.outcomes, o)
-	}
-	return f.outcomes
 }

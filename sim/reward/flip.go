@@ -30,7 +30,7 @@ var flipInfo = Info{
 	Doc: "the rewards of the verifier behind the @, each turned round (r becomes 1-r) with probability q: label noise; what cannot be told is a reward of 0, and is turned as one",
 	Parameters: []spec.Parameter{
 		{Name: "q", Range: "[0, 1]", Doc: "probability that a reward is turned round"},
-		{Name: "seed", Default: "1", Range: "a whole number >= 0", Doc: "another seed turns other rewards round"},
+		{Name: "seed", Default: "1", Range: "a whole number >= 0", Doc: "another seed turns other rewards round; --seed of a command does not"},
 	},
 	Provenance: "own",
 }

@@ -14,7 +14,8 @@ type language struct {
 	brings  string   // the package of Debian that brings it
 	file    string   // what a program is called in the sandbox
 	labels  []string // of fenced blocks that hold it, in small letters
-	// args are those before the file, where memory is in bytes.
+	// args are those before the file, where memory is in bytes; Python's are those of
+	// a harness.
 	args func(memory int64) []string
 	// reserves says that the interpreter reserves far more address space than it
 	// uses.
@@ -30,9 +31,7 @@ type language struct {
 var languages = []language{
 	{
 		name: "python", command: "python3", brings: "python3", file: "program.py",
-		labels: []string{"python", "py", "python3"},
-		// No byte code to write, and no packages of a user.
-		args:      func(int64) []string { return []string{"-s", "-B"} },
+		labels:    []string{"python", "py", "python3"},
 		exhausted: regexp.MustCompile(`MemoryError`), serves: true,
 	},
 	{

@@ -1,10 +1,10 @@
 """Runs a file of tests whose program is elsewhere.
 
 The program runs in a sandbox of its own and answers calls (serve.py): it never
-meets the tests, what they expect, or this interpreter. A name that the tests use
+meets the tests, what they expect, or this interpreter, which nursery.py forks. A name that the tests use
 and do not define is the program's. Its answers are read as plain values, and
 anything else is a stand-in that knows calls, attributes and iteration, and is equal
-to itself alone. Requests go to descriptor 3, answers come from 4, and the report
+to itself alone. The tests come from stdin, requests go to descriptor 3, answers come from 4, and the report
 goes to 5: {"tests": N}, for each {"kind": ..., "detail": ...}, then {"done": true}. What
 fails before the tests is reported once, with "all": true.
 
@@ -19,8 +19,7 @@ import os
 import sys
 import types
 
-sys.path.insert(0, "/box")
-from plain import pack, unpack  # noqa: E402
+from plain import pack, unpack
 
 LONGEST = 16 << 20  # an answer, in characters
 
@@ -236,8 +235,7 @@ def main():
         report.write(json.dumps(what) + "\n")
         report.flush()
 
-    with open("/box/tests.json", encoding="utf-8") as f:
-        suite = json.load(f)
+    suite = json.load(sys.stdin)
     todo = parts(suite)
     say(tests=sum(is_test for _, is_test in todo))
     # A task may be to write sum: tests that use no other name than Python's are of it.
@@ -271,6 +269,3 @@ def run(code, names):
     except Exception as e:
         return "error", f"{type(e).__name__}: {e}"
     return "pass", ""
-
-
-main()

@@ -13,16 +13,14 @@ A TYPE is one that Python has, the nearest to that of the exception. A REF stand
 an object that is no plain value. The args of an answer are those of the call
 afterwards, for functions that change them.
 """
+import _signal as signal  # which signal dresses, and takes long to
 import builtins
-import importlib
-import json
-import os
-import signal
 import sys
-import types
 
-sys.path.insert(0, "/box")
-from plain import pack, unpack  # noqa: E402
+from plain import pack, read, unpack, write
+from start import start
+
+Module = type(sys)
 
 # What a program may name without importing it, as on the sites that its problem
 # comes from.
@@ -43,11 +41,11 @@ def free(source):
     names = {}
     for module in MODULES:
         if module in source:
-            names[module] = importlib.import_module(module)
+            names[module] = __import__(module)
     for module, members in FREE.items():
         here = [m for m in members.split() if m in source]
         if here:
-            held = importlib.import_module(module)
+            held = __import__(module)
             names.update((m, getattr(held, m)) for m in here if hasattr(held, m))
     return names
 
@@ -56,7 +54,7 @@ class Server:
     def __init__(self, wall, cpu):
         self.limits = wall, cpu
         self.refs = []
-        self.module = types.ModuleType("program")
+        self.module = Module("program")
         sys.modules["program"] = self.module
 
     def arm(self):
@@ -97,7 +95,7 @@ class Server:
                 value = self.find(request["get"])
             except NameError:
                 return {"missing": True}
-            if isinstance(value, types.ModuleType):
+            if isinstance(value, Module):
                 return {"module": True}
             return {"value": pack(value, self.ref)}
         if "attr" in request:
@@ -113,21 +111,22 @@ class Server:
 
 
 def main():
-    requests = os.fdopen(3, encoding="utf-8")
-    answers = os.fdopen(4, "w", encoding="utf-8")
+    start()
+    requests = open(3, encoding="utf-8")
+    answers = open(4, "w", encoding="utf-8")
     server = Server(float(sys.argv[1]), float(sys.argv[2]))
     server.arm()
     server.load("/box/program.py")
 
     def say(answer):
-        answers.write(json.dumps(answer) + "\n")
+        answers.write(write(answer) + "\n")
         answers.flush()
 
     say({"loaded": True})
     for line in requests:
         server.arm()
         try:
-            answer = server.answer(json.loads(line))
+            answer = server.answer(read(line))
         except MemoryError:
             raise
         except Exception as e:

@@ -30,6 +30,24 @@ var absent = []uint32{
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET,
 }
 
+// meddling are calls that change how another process runs, where an argument, from 0 on,
+// names process 1, or all processes of the user: they are refused. The kernel lets
+// any process of the user make them, whatever else keeps process 1 out of reach.
+var meddling = []struct{ call, argument, value uint32 }{
+	{unix.SYS_PRLIMIT64, 0, 1},
+	{unix.SYS_SCHED_SETAFFINITY, 0, 1},
+	{unix.SYS_SCHED_SETSCHEDULER, 0, 1},
+	{unix.SYS_SCHED_SETPARAM, 0, 1},
+	{unix.SYS_SCHED_SETATTR, 0, 1},
+	{unix.SYS_SETPRIORITY, 1, 1},
+	{unix.SYS_SETPRIORITY, 0, unix.PRIO_USER},
+	{unix.SYS_IOPRIO_SET, 1, 1},
+	{unix.SYS_IOPRIO_SET, 0, ioprioWhoUser},
+}
+
+// ioprioWhoUser is the kernel's IOPRIO_WHO_USER.
+const ioprioWhoUser = 3
+
 // unavailable are the sockets of a network, which has nobody in it: they fail as on
 // a kernel that has not got them, since what waits in TCP's buffers is memory that
 // no limit counts, up to a tenth of the machine's. Of others than these and
@@ -45,7 +63,7 @@ var architectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": 
 const (
 	atNumber       = 0
 	atArchitecture = 4
-	atArgument     = 16 // the low half of the first
+	atArgument     = 16 // the low half of the first; the others follow, 8 bytes each
 )
 
 // newNamespaces are the flags of clone that make one.
@@ -87,6 +105,13 @@ func filter() ([]byte, error) {
 	for _, n := range absent {
 		when(unix.BPF_JEQ, n, 1)
 		end(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS))
+	}
+	for _, m := range meddling {
+		when(unix.BPF_JEQ, m.call, 4)
+		load(atArgument + 8*m.argument)
+		when(unix.BPF_JEQ, m.value, 1)
+		end(unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM))
+		load(atNumber)
 	}
 	when(unix.BPF_JEQ, unix.SYS_CLONE, 4)
 	load(atArgument)

@@ -12,13 +12,12 @@
 //
 // What that does not promise: the kernel is shared, so a fault of the kernel is a
 // way out, and so may be timing; a program can tell the machine's kernel, processors,
-// memory, time and what is installed under /usr; it can take over bubblewrap's
-// process 1 inside, which has no more rights than itself, and so choose its exit
-// status; without a cgroup that may be written to, memory is bounded for each process
-// and not for all together (see [Sandbox.Whole]); where the process that asked is
-// killed in the instant of a start, the limit of CPU is what ends the program, or a
-// process of bubblewrap is left that runs nothing and waits; limits of time are of a
-// machine that may be busy with other work.
+// memory, time and what is installed under /usr; without a cgroup that may be written
+// to, memory is bounded for each process and not for all together (see
+// [Sandbox.Whole]); where the process that asked is killed in the instant of a start,
+// the limit of CPU is what ends the program, or a process of bubblewrap is left that
+// runs nothing and waits; limits of time are of a machine that may be busy with other
+// work.
 package sandbox
 
 import (
@@ -55,6 +54,13 @@ type Job struct {
 	Stdin []byte
 	// Pipes are open to the program as descriptors 3, 4 and so on. Run closes them.
 	Pipes []*os.File
+	// Harness says that the command is ours up to where it runs what nobody vouches
+	// for, and sets the limits before that: they are its last argument, each the
+	// kernel's number of a resource, the soft and the hard limit ("0:5:6 7:128:128").
+	// Of other commands prlimit sets them, which takes a start of its own.
+	Harness bool
+	// First says that the command is process 1 inside, which has to wait for orphans.
+	First bool
 	// Reserves says that the program reserves far more address space than it uses
 	// (V8 does), so that Memory bounds its data in place of its address space.
 	Reserves bool
@@ -124,6 +130,14 @@ func (l Limits) check() error {
 	}
 	return nil
 }
+
+// lingering is how long pipes are read whose writers have ended: the kernel may keep
+// an end open that a program sent to itself over a socket.
+const lingering = 5 * time.Second
+
+// Linger bounds how long a pipe is read on whose writers have ended. One that is
+// closed stays so.
+func Linger(f *os.File) { _ = f.SetReadDeadline(time.Now().Add(lingering)) }
 
 // A Refusal says why there is no sandbox on this machine.
 type Refusal struct {

@@ -27,7 +27,7 @@ type Sandbox struct {
 	groups groups
 }
 
-// prlimit sets the limits of a program, inside.
+// prlimit sets the limits of a program that is no harness, inside.
 const prlimit = "/usr/bin/prlimit"
 
 // nobody runs the programs; as root, bubblewrap too.
@@ -88,79 +88,72 @@ var (
 
 // Run runs a job to its end. An error says that the sandbox failed or that ctx
 // ended, never what the program did.
-func (s *Sandbox) Run(ctx context.Context, job Job) (r Result, err error) {
-	var inside passed
-	for _, p := range job.Pipes {
-		inside.add(p)
-	}
-	defer inside.start() // where there is no command, nothing waits for it
+func (s *Sandbox) Run(ctx context.Context, job Job) (Result, error) {
+	defer closeAll(job.Pipes)
 	if err := job.Limits.check(); err != nil {
-		return r, err
+		return Result{}, err
 	}
+	g, err := s.groups.make(job.Limits)
+	if err != nil {
+		return Result{}, err
+	}
+	defer g.remove()
+	return s.runIn(ctx, g, job)
+}
+
+// runIn runs a job to its end in a cgroup.
+func (s *Sandbox) runIn(ctx context.Context, g group, job Job) (Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	inside := passed{theirs: slices.Clone(job.Pipes)}
+	defer inside.start() // where there is no command, nothing waits for it
 	if err := keepToOurselves(); err != nil {
-		return r, err
+		return Result{}, err
 	}
-	group, err := s.groups.make(job.Limits)
-	if err != nil {
-		return r, err
-	}
-	defer group.remove()
 	status, err := inside.reader()
 	if err != nil {
-		return r, err
+		return Result{}, err
 	}
 	defer status.Close()
-	statusFD := inside.last()
+	args := []string{"--json-status-fd", inside.last()}
 	hold, err := inside.writer()
 	if err != nil {
-		return r, err
+		return Result{}, err
 	}
 	defer hold.Close()
-	holdFD := inside.last()
-
-	args := []string{"--json-status-fd", statusFD, "--block-fd", holdFD}
-	if args, err = s.arguments(args, job, &inside); err != nil {
-		return r, err
+	args, err = s.arguments(append(args, "--block-fd", inside.last()), job, &inside)
+	if err != nil {
+		return Result{}, err
 	}
 	cmd := exec.CommandContext(ctx, s.bwrap, args...)
 	cmd.Dir, cmd.Env = "/", []string{} // bubblewrap is process 1 inside
-	cmd.SysProcAttr = apart()
-	held := &leash{inside: -1}
-	cmd.Cancel = held.pull
-	cmd.ExtraFiles = inside.theirs
-	cmd.WaitDelay = 2 * time.Second
+	cmd.SysProcAttr, cmd.ExtraFiles, cmd.WaitDelay = apart(), inside.theirs, lingering
 	stdout, stderr := &capped{most: job.Limits.Output, full: cancel}, &capped{most: job.Limits.Output, full: cancel}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(job.Stdin), stdout, stderr
-	held.mu.Lock() // until its group is known
-	if err := cmd.Start(); err != nil {
-		held.mu.Unlock()
-		return r, fmt.Errorf("sandbox: %w", err)
+	held := &leash{inside: -1}
+	if err := held.start(cmd); err != nil {
+		return Result{}, err
 	}
-	held.group = cmd.Process.Pid
-	held.mu.Unlock()
 	defer held.end()
 	timer := time.AfterFunc(job.Limits.Wall, func() { cancel(errWall) })
 	defer timer.Stop()
 	inside.start()
 	code := follow(status, func(child int) {
-		err := held.let(child, func() error {
-			if err := group.add(child); err != nil {
-				return err
-			}
-			_, err := hold.Write([]byte{1})
-			return err
-		})
-		if err != nil {
+		if err := held.let(child, g, hold); err != nil {
 			cancel(err)
 		}
 	})
-	waitErr := cmd.Wait()
-	last := <-code
-	r.Stdout, r.Stderr = stdout.text.Bytes(), stderr.text.Bytes()
-	switch cause := context.Cause(ctx); {
-	case group.exhausted():
+	err = cmd.Wait()
+	r := Result{Stdout: stdout.text.Bytes(), Stderr: stderr.text.Bytes()}
+	return r.ended(context.Cause(ctx), g.exhausted(), <-code, err)
+}
+
+// ended returns the result with how its job ended: cut short for a cause, if any,
+// by the kernel for its memory, or with a status, which is nil where bubblewrap ended
+// before the program did, as bwrap says.
+func (r Result) ended(cause error, exhausted bool, status *int, bwrap error) (Result, error) {
+	switch {
+	case exhausted:
 		r.End = NoMemory
 	case cause == errWall:
 		r.End = TimedOut
@@ -168,11 +161,10 @@ func (s *Sandbox) Run(ctx context.Context, job Job) (r Result, err error) {
 		r.End = TooLong
 	case cause != nil:
 		return Result{}, cause
-	case last == nil: // bubblewrap ended before the program did
-		return Result{}, fmt.Errorf("sandbox: bubblewrap: %w: %s", waitErr, bytes.TrimSpace(r.Stderr))
+	case status == nil:
+		return Result{}, fmt.Errorf("sandbox: bubblewrap: %w: %s", bwrap, bytes.TrimSpace(r.Stderr))
 	default:
-		r.Code = *last
-		r.End = endOf(r.Code)
+		r.Code, r.End = *status, endOf(*status)
 	}
 	return r, nil
 }
@@ -180,6 +172,9 @@ func (s *Sandbox) Run(ctx context.Context, job Job) (r Result, err error) {
 // arguments appends to bubblewrap's arguments those of a job.
 func (s *Sandbox) arguments(args []string, job Job, inside *passed) ([]string, error) {
 	add := func(more ...string) { args = append(args, more...) }
+	if job.First {
+		add("--as-pid-1")
+	}
 	calls, err := inside.data(s.filter)
 	if err != nil {
 		return nil, err
@@ -193,36 +188,70 @@ func (s *Sandbox) arguments(args []string, job Job, inside *passed) ([]string, e
 	add("--ro-bind", "/usr", "/usr")
 	add(system()...)
 	size := strconv.FormatInt(job.Limits.Scratch, 10)
-	add("--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+	// The memory of process 1 would be open to what has the same user.
+	add("--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1")
+	add("--dev", "/dev", "--size", size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
 		"--size", size, "--tmpfs", "/tmp", "--dir", Box)
 	for _, name := range sortedKeys(job.Files) {
 		fd, err := inside.data(job.Files[name])
 		if err != nil {
 			return nil, err
 		}
-		add("--perms", "0444", "--ro-bind-data", fd, Box+"/"+name)
+		add("--perms", "0444", "--file", fd, Box+"/"+name)
 	}
 	// What bubblewrap makes is a file system in memory, without a limit: it must not
 	// be written to.
 	add("--remount-ro", "/", "--chdir", "/tmp", "--")
-	add(limited(job)...)
+	if job.Harness {
+		add(job.Args...)
+		return append(args, asArgument(job)), nil
+	}
+	add(prlimit)
+	for _, l := range rlimits(job) {
+		add(fmt.Sprintf("--%s=%d:%d", l.name, l.soft, l.hard))
+	}
+	add("--")
 	return append(args, job.Args...), nil
 }
 
-// limited is the command that sets limits and becomes the program. The limit of
-// CPU sends SIGXCPU, and a second later SIGKILL.
-func limited(job Job) []string {
+// An rlimit is a limit of a process, by its name for prlimit and the kernel's number.
+type rlimit struct {
+	name       string
+	resource   int
+	soft, hard int64
+}
+
+// rlimits are those of a job. That of CPU sends SIGXCPU, and a second later SIGKILL.
+func rlimits(job Job) []rlimit {
 	l := job.Limits
-	space := "--as"
+	cpu := seconds(l.CPU)
+	processes := int64(l.Processes + 1) // with process 1
+	space := rlimit{"as", unix.RLIMIT_AS, l.Memory, l.Memory}
 	if job.Reserves {
-		space = "--data"
+		space.name, space.resource = "data", unix.RLIMIT_DATA
 	}
-	cpu := int64((l.CPU + time.Second - 1) / time.Second)
-	return []string{
-		prlimit, fmt.Sprintf("%s=%d", space, l.Memory), fmt.Sprintf("--cpu=%d:%d", cpu, cpu+1),
-		fmt.Sprintf("--nproc=%d", l.Processes+1), // with bubblewrap's
-		fmt.Sprintf("--fsize=%d", l.File), "--nofile=128", "--core=0", "--memlock=0", "--msgqueue=0", "--",
+	return []rlimit{
+		space,
+		{"cpu", unix.RLIMIT_CPU, cpu, cpu + 1},
+		{"nproc", unix.RLIMIT_NPROC, processes, processes},
+		{"fsize", unix.RLIMIT_FSIZE, l.File, l.File},
+		{"nofile", unix.RLIMIT_NOFILE, 128, 128},
+		{"core", unix.RLIMIT_CORE, 0, 0},
+		{"memlock", unix.RLIMIT_MEMLOCK, 0, 0},
+		{"msgqueue", unix.RLIMIT_MSGQUEUE, 0, 0},
 	}
+}
+
+// seconds is a limit of CPU as the kernel knows it, rounded up.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// asArgument writes the limits of a job for a harness.
+func asArgument(job Job) string {
+	var each []string
+	for _, l := range rlimits(job) {
+		each = append(each, fmt.Sprintf("%d:%d:%d", l.resource, l.soft, l.hard))
+	}
+	return strings.Join(each, " ")
 }
 
 // system are the folders that hold programs and libraries beside /usr.
@@ -261,8 +290,21 @@ type leash struct {
 	pulled bool
 }
 
-// let holds the process and calls release, unless the leash was pulled.
-func (l *leash) let(process int, release func() error) (err error) {
+// start starts a command, which ends when the leash is pulled or the command's context ends.
+func (l *leash) start(cmd *exec.Cmd) error {
+	l.mu.Lock() // until its group is known
+	defer l.mu.Unlock()
+	cmd.Cancel = l.pull
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	l.group = cmd.Process.Pid
+	return nil
+}
+
+// let holds the process, puts it into its cgroup and lets it go on by a byte to
+// what it waits for, unless the leash was pulled.
+func (l *leash) let(process int, g group, waits io.Writer) (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.pulled {
@@ -271,7 +313,11 @@ func (l *leash) let(process int, release func() error) (err error) {
 	if l.inside, err = unix.PidfdOpen(process, 0); err != nil {
 		return fmt.Errorf("sandbox: pidfd_open: %w", err)
 	}
-	return release()
+	if err := g.add(process); err != nil {
+		return err
+	}
+	_, err = waits.Write([]byte{1})
+	return err
 }
 
 // pull kills everything. What has ended already is no error.
@@ -374,13 +420,18 @@ func (p *passed) data(text []byte) (string, error) {
 
 // start closes the ends that the started command has now, and feeds it.
 func (p *passed) start() {
-	for _, f := range p.theirs {
-		f.Close()
-	}
+	closeAll(p.theirs)
 	for _, write := range p.writes {
 		go write()
 	}
 	p.theirs, p.writes = nil, nil
+}
+
+// closeAll closes files, of which some may be closed.
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
 }
 
 // A capped writer keeps a text up to a length, and then calls full.

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"context"
+	"os"
 	"runtime"
 )
 
@@ -20,6 +21,23 @@ func (*Sandbox) Whole() bool { return false }
 
 // Run is never reached.
 func (*Sandbox) Run(context.Context, Job) (Result, error) { panic("sandbox: no sandbox") }
+
+// Nursery is never reached.
+func (*Sandbox) Nursery(context.Context, Job) (*Nursery, error) { panic("sandbox: no sandbox") }
+
+// A Nursery is never made.
+type Nursery struct{}
+
+// Close does nothing.
+func (*Nursery) Close() {}
+
+// Spent reports true.
+func (*Nursery) Spent() bool { return true }
+
+// Run is never reached.
+func (*Nursery) Run(context.Context, []byte, []*os.File, Limits) (Result, error) {
+	panic("sandbox: no sandbox")
+}
 
 // Find finds nothing.
 func Find(string) (string, bool) { return "", false }
