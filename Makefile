@@ -7,10 +7,10 @@ GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # Programs that serve the repository; ./... leaves hidden folders out.
 TOOLS := ./.ci/testall ./.ci/bench
 
-# Packages that take long under the race detector (Monte Carlo, drawing, whole
+# Packages that take long under the race detector (Monte Carlo, quadrature, drawing, whole
 # commands, pages in a browser, formulas built to take long): they run once without it, and under it only their tests named
 # ...Worker... or ...Concurrent.... Those that take longest stand first, so that none is left to run alone at the end.
-NO_RACE := ./cmd/vigorlab ./sim/verify/... ./sim/source/live ./sim/logs ./sim/strategy ./sim/pilot ./plots ./sim ./sim/train/trial ./cmd/internal/browser ./distributions/fit ./sim/reward/formula
+NO_RACE := ./cmd/vigorlab ./sim/verify/... ./sim/source/live ./sim/logs ./sim/plan ./sim/train ./theory ./distributions ./sim/strategy ./sim/pilot ./plots ./sim ./sim/train/trial ./cmd/internal/browser ./distributions/fit ./sim/reward/formula
 
 # The README's pictures, by the names that verify gives them.
 GALLERY := rung-4-speedup.png rung-4-allocation.png
