@@ -12,6 +12,9 @@ TOOLS := ./.ci/testall ./.ci/bench
 # ...Worker... or ...Concurrent.... Those that take longest stand first, so that none is left to run alone at the end.
 NO_RACE := ./cmd/vigorlab ./sim/verify/... ./sim/source/live ./sim/logs ./sim/plan ./sim/train ./theory ./distributions ./sim/strategy ./sim/pilot ./plots ./sim ./sim/train/trial ./cmd/internal/browser ./distributions/fit ./sim/reward/formula
 
+# Packages that wait for programs and servers, or compile: they start first.
+FIRST := ./sim/reward/sandbox ./sim/reward ./sim/source/live/tinymodel ./cmd/vigorlab/internal/explore ./.ci/testall
+
 # The README's pictures, by the names that verify gives them.
 GALLERY := rung-4-speedup.png rung-4-allocation.png
 
@@ -31,7 +34,7 @@ help: ## this list
 test: ## every check and every test; as root on Debian it installs what they need
 	@.ci/parts
 	@lint=passed; $(MAKE) --no-print-directory lint || lint=failed; \
-	go run ./.ci/testall -plain '$(NO_RACE)' -also '$(TOOLS)' && tests=passed || tests=failed; \
+	go run ./.ci/testall -plain '$(NO_RACE)' -first '$(FIRST)' -also '$(TOOLS)' && tests=passed || tests=failed; \
 	echo "lint $$lint, tests $$tests; make figures draws the README's pictures again"; \
 	[ $$lint$$tests = passedpassed ]
 

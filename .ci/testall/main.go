@@ -5,7 +5,10 @@
 //
 // Packages run under the race detector, but for those of -plain: their Monte
 // Carlo runs once without it, and again under it only the tests whose name
-// matches -shared, those in which goroutines share something.
+// matches -shared, those in which goroutines share something. Packages without
+// such a test are not even built for it. Those that take long start first, so
+// that none of them is left to run alone at the end: -first names them among
+// the packages under the race detector, and -plain lists its own in that order.
 package main
 
 import (
@@ -18,6 +21,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +34,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	plain := flags.String("plain", "", "`patterns` of packages that run without the race detector")
 	shared := flags.String("shared", "Worker|Concurrent", "`regexp` of the tests of these that run under it all the same")
+	first := flags.String("first", "", "`patterns` of packages that start first under the race detector")
 	also := flags.String("also", "", "`patterns` of packages that ./... leaves out")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -37,7 +42,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	start := time.Now()
 	noSkip := os.Getenv("VIGORLAB_NO_SKIP") != ""
 	t := newTally(stdout)
-	plan, err := makePlan(strings.Fields(*plain), strings.Fields(*also), *shared)
+	plan, err := makePlan(strings.Fields(*plain), strings.Fields(*first), strings.Fields(*also), *shared)
 	if err != nil {
 		fmt.Fprintln(stderr, "testall:", err)
 		return 1
@@ -62,7 +67,7 @@ type plan struct {
 }
 
 // makePlan sorts the packages into runs.
-func makePlan(plain, also []string, shared string) (plan, error) {
+func makePlan(plain, first, also []string, shared string) (plan, error) {
 	all, err := list(append([]string{"./..."}, also...))
 	if err != nil {
 		return plan{}, err
@@ -74,12 +79,64 @@ func makePlan(plain, also []string, shared string) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	quick := slices.DeleteFunc(all, func(p string) bool { return slices.Contains(slow, p) })
+	long, err := list(first)
+	if err != nil {
+		return plan{}, err
+	}
+	quick := slices.DeleteFunc(inOrder(long, all), func(p string) bool { return slices.Contains(slow, p) })
 	p := plan{race: true, runs: [][]string{append([]string{"-race"}, quick...)}}
 	if len(slow) > 0 {
-		p.runs = append(p.runs, slow, append([]string{"-race", "-run", shared}, slow...))
+		p.runs = append(p.runs, slow)
 	}
-	return p, nil
+	again, err := withTests(slow, shared)
+	if len(again) > 0 {
+		p.runs = append(p.runs, append([]string{"-race", "-run", shared}, again...))
+	}
+	return p, err
+}
+
+// inOrder returns all, those of first before the others.
+func inOrder(first, all []string) []string {
+	out := slices.DeleteFunc(slices.Clone(first), func(p string) bool { return !slices.Contains(all, p) })
+	for _, p := range all {
+		if !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// tests is what -run may name in a test file.
+var tests = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+
+// withTests returns the packages that have a test whose name matches a pattern.
+func withTests(packages []string, pattern string) ([]string, error) {
+	match, err := regexp.Compile(pattern)
+	if err != nil || len(packages) == 0 {
+		return nil, err
+	}
+	const files = `{{$p := .}}{{range .TestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
+{{end}}{{range .XTestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
+{{end}}`
+	out, err := goCommand(append([]string{"list", "-race", "-f", files}, packages...)...)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for line := range strings.Lines(out) {
+		p, file, ok := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		if !ok || slices.Contains(found, p) {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(tests.FindAllSubmatch(content, -1), func(m [][]byte) bool { return match.Match(m[1]) }) {
+			found = append(found, p)
+		}
+	}
+	return found, nil
 }
 
 // list expands package patterns; none of them gives no package.
