@@ -8,7 +8,8 @@
 // matches -shared, those in which goroutines share something. Packages without
 // such a test are not even built for it. Those that take long start first, so
 // that none of them is left to run alone at the end: -first names them among
-// the packages under the race detector, and -plain lists its own in that order.
+// the packages under the race detector, and -plain lists its own in that order,
+// with the longest of all first, which has a lane to itself.
 package main
 
 import (
@@ -22,9 +23,13 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -50,17 +55,49 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if !plan.race {
 		t.skip("the race detector", "it needs cgo and a C compiler: apt-get install gcc libc6-dev")
 	}
-	for _, args := range plan.runs {
-		if err := goTest(t, stderr, args); err != nil {
-			fmt.Fprintln(stderr, "testall:", err)
-			return 1
-		}
+	if err := t.runAll(plan.runs, func(t *tally, args []string) error { return goTest(t, stderr, args) }); err != nil {
+		fmt.Fprintln(stderr, "testall:", err)
+		return 1
 	}
 	fmt.Fprintf(stdout, "\n%.0f s\n", time.Since(start).Seconds())
 	return t.close(noSkip)
 }
 
-// A plan is the calls of `go test`, by their arguments.
+// lanes is how many calls of `go test` run side by side, each with its part of the
+// cores: a package that waits, or has one thread, leaves no core idle.
+const lanes = 2
+
+// runAll makes the calls, those that come first first, and counts their events.
+func (t *tally) runAll(runs [][]string, call func(*tally, []string) error) error {
+	out := &lockedWriter{w: t.out}
+	tallies := make([]*tally, len(runs)) // a package may be in two runs
+	var group errgroup.Group
+	group.SetLimit(lanes)
+	for i, args := range runs {
+		tallies[i] = newTally(out)
+		group.Go(func() error { return call(tallies[i], args) })
+	}
+	err := group.Wait()
+	for _, own := range tallies {
+		t.merge(own)
+	}
+	return err
+}
+
+// A lockedWriter lets goroutines write one after the other.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// A plan is the calls of `go test`, by their arguments, in the order in which they
+// start.
 type plan struct {
 	race bool
 	runs [][]string
@@ -84,9 +121,13 @@ func makePlan(plain, first, also []string, shared string) (plan, error) {
 		return plan{}, err
 	}
 	quick := slices.DeleteFunc(inOrder(long, all), func(p string) bool { return slices.Contains(slow, p) })
-	p := plan{race: true, runs: [][]string{append([]string{"-race"}, quick...)}}
+	p := plan{race: true}
 	if len(slow) > 0 {
-		p.runs = append(p.runs, slow)
+		p.runs = append(p.runs, slow[:1]) // as long as all others together
+	}
+	p.runs = append(p.runs, append([]string{"-race"}, quick...))
+	if len(slow) > 1 {
+		p.runs = append(p.runs, slow[1:])
 	}
 	again, err := withTests(slow, shared)
 	if len(again) > 0 {
@@ -169,7 +210,7 @@ func goCommand(args ...string) (string, error) {
 // without naming a test or package. A package may take long: it shares its cores
 // with others, on a machine that others use.
 func goTest(t *tally, stderr io.Writer, args []string) error {
-	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=30m"}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=30m", fmt.Sprint("-p=", max(1, runtime.GOMAXPROCS(0)/lanes))}, args...)...)
 	cmd.Stderr = stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -305,6 +346,15 @@ func (t *tally) take(key string) string {
 		return ""
 	}
 	return b.String()
+}
+
+// merge adds what another tally counted.
+func (t *tally) merge(o *tally) {
+	t.passed += o.passed
+	t.failed += o.failed
+	t.skipped += o.skipped
+	t.failures = append(t.failures, o.failures...)
+	t.skips = append(t.skips, o.skips...)
 }
 
 func (t *tally) fail(what, text string) {

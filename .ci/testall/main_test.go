@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,6 +105,28 @@ func TestWithTests(t *testing.T) {
 	}
 	if _, err := withTests([]string{"vigorlab/nowhere"}, "Worker"); err == nil {
 		t.Error("a package that is not there is accepted")
+	}
+}
+
+// TestRunAll: calls side by side are counted each by itself, though they are of one
+// package, and none of them is forgotten when one fails.
+func TestRunAll(t *testing.T) {
+	var out bytes.Buffer
+	all := newTally(&out)
+	broken := errors.New("go test: killed")
+	err := all.runAll([][]string{{"pass"}, {"fail"}, {"skip"}, {"broken"}, {"pass"}}, func(own *tally, args []string) error {
+		if args[0] == "broken" {
+			return broken
+		}
+		own.add(event{Action: "output", Package: "a", Test: "TestA", Output: args[0] + "\n"})
+		own.add(event{Action: args[0], Package: "a", Test: "TestA"})
+		return nil
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("error %v, want %v", err, broken)
+	}
+	if code := all.close(false); code != 1 || out.String() != "fail\nSKIPPED a TestA: skip\nFAILED a TestA\n2 passed, 1 failed, 1 skipped\n" {
+		t.Errorf("exit code %d with\n%s", code, &out)
 	}
 }
 
