@@ -7,10 +7,14 @@ GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # Programs that serve the repository; ./... leaves hidden folders out.
 TOOLS := ./.ci/testall ./.ci/bench
 
-# Packages that take long under the race detector (Monte Carlo, drawing, whole
+# Packages that take long under the race detector (Monte Carlo, quadrature, drawing, whole
 # commands, pages in a browser, formulas built to take long): they run once without it, and under it only their tests named
-# ...Worker... or ...Concurrent.... Those that take longest stand first, so that none is left to run alone at the end.
-NO_RACE := ./cmd/vigorlab ./sim/verify/... ./sim/source/live ./sim/logs ./sim/strategy ./sim/pilot ./plots ./sim ./sim/train/trial ./cmd/internal/browser ./distributions/fit ./sim/reward/formula
+# ...Worker... or ...Concurrent.... Those that take longest stand first, so that none is left to run alone at the end;
+# beside the first of all, which runs for as long as the others together, run the others.
+NO_RACE := ./cmd/vigorlab ./sim/verify/... ./sim/source/live ./sim/logs ./sim/plan ./sim/train ./theory ./distributions ./sim/strategy ./sim/pilot ./plots ./sim ./sim/train/trial ./cmd/internal/browser ./distributions/fit ./sim/reward/formula
+
+# Packages that wait for programs and servers, or compile: they start first.
+FIRST := ./sim/reward/sandbox ./sim/reward ./sim/source/live/tinymodel ./cmd/vigorlab/internal/explore ./.ci/testall
 
 # The README's pictures, by the names that verify gives them.
 GALLERY := rung-4-speedup.png rung-4-allocation.png
@@ -31,7 +35,7 @@ help: ## this list
 test: ## every check and every test; as root on Debian it installs what they need
 	@.ci/parts
 	@lint=passed; $(MAKE) --no-print-directory lint || lint=failed; \
-	go run ./.ci/testall -plain '$(NO_RACE)' -also '$(TOOLS)' && tests=passed || tests=failed; \
+	go run ./.ci/testall -plain '$(NO_RACE)' -first '$(FIRST)' -also '$(TOOLS)' && tests=passed || tests=failed; \
 	echo "lint $$lint, tests $$tests; make figures draws the README's pictures again"; \
 	[ $$lint$$tests = passedpassed ]
 

@@ -103,6 +103,13 @@ func TestLaws(t *testing.T) {
 	}
 }
 
+// TestLawsConcurrent is what the race detector watches of TestLaws.
+func TestLawsConcurrent(t *testing.T) {
+	for _, l := range laws() {
+		lawtest.TestConcurrent(t, l.name, l.law)
+	}
+}
+
 // TestMixtureOfUnequalSlices: laws without a weight are a broken contract.
 func TestMixtureOfUnequalSlices(t *testing.T) {
 	laws := []distributions.Law{distributions.NewUniform(), distributions.NewUniform()}

@@ -5,7 +5,11 @@
 //
 // Packages run under the race detector, but for those of -plain: their Monte
 // Carlo runs once without it, and again under it only the tests whose name
-// matches -shared, those in which goroutines share something.
+// matches -shared, those in which goroutines share something. Packages without
+// such a test are not even built for it. Those that take long start first, so
+// that none of them is left to run alone at the end: -first names them among
+// the packages under the race detector, and -plain lists its own in that order,
+// with the longest of all first, which has a lane to itself.
 package main
 
 import (
@@ -18,9 +22,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -30,6 +39,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	plain := flags.String("plain", "", "`patterns` of packages that run without the race detector")
 	shared := flags.String("shared", "Worker|Concurrent", "`regexp` of the tests of these that run under it all the same")
+	first := flags.String("first", "", "`patterns` of packages that start first under the race detector")
 	also := flags.String("also", "", "`patterns` of packages that ./... leaves out")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -37,7 +47,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	start := time.Now()
 	noSkip := os.Getenv("VIGORLAB_NO_SKIP") != ""
 	t := newTally(stdout)
-	plan, err := makePlan(strings.Fields(*plain), strings.Fields(*also), *shared)
+	plan, err := makePlan(strings.Fields(*plain), strings.Fields(*first), strings.Fields(*also), *shared)
 	if err != nil {
 		fmt.Fprintln(stderr, "testall:", err)
 		return 1
@@ -45,24 +55,56 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if !plan.race {
 		t.skip("the race detector", "it needs cgo and a C compiler: apt-get install gcc libc6-dev")
 	}
-	for _, args := range plan.runs {
-		if err := goTest(t, stderr, args); err != nil {
-			fmt.Fprintln(stderr, "testall:", err)
-			return 1
-		}
+	if err := t.runAll(plan.runs, func(t *tally, args []string) error { return goTest(t, stderr, args) }); err != nil {
+		fmt.Fprintln(stderr, "testall:", err)
+		return 1
 	}
 	fmt.Fprintf(stdout, "\n%.0f s\n", time.Since(start).Seconds())
 	return t.close(noSkip)
 }
 
-// A plan is the calls of `go test`, by their arguments.
+// lanes is how many calls of `go test` run side by side, each with its part of the
+// cores: a package that waits, or has one thread, leaves no core idle.
+const lanes = 2
+
+// runAll makes the calls, those that come first first, and counts their events.
+func (t *tally) runAll(runs [][]string, call func(*tally, []string) error) error {
+	out := &lockedWriter{w: t.out}
+	tallies := make([]*tally, len(runs)) // a package may be in two runs
+	var group errgroup.Group
+	group.SetLimit(lanes)
+	for i, args := range runs {
+		tallies[i] = newTally(out)
+		group.Go(func() error { return call(tallies[i], args) })
+	}
+	err := group.Wait()
+	for _, own := range tallies {
+		t.merge(own)
+	}
+	return err
+}
+
+// A lockedWriter lets goroutines write one after the other.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// A plan is the calls of `go test`, by their arguments, in the order in which they
+// start.
 type plan struct {
 	race bool
 	runs [][]string
 }
 
 // makePlan sorts the packages into runs.
-func makePlan(plain, also []string, shared string) (plan, error) {
+func makePlan(plain, first, also []string, shared string) (plan, error) {
 	all, err := list(append([]string{"./..."}, also...))
 	if err != nil {
 		return plan{}, err
@@ -74,12 +116,68 @@ func makePlan(plain, also []string, shared string) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	quick := slices.DeleteFunc(all, func(p string) bool { return slices.Contains(slow, p) })
-	p := plan{race: true, runs: [][]string{append([]string{"-race"}, quick...)}}
-	if len(slow) > 0 {
-		p.runs = append(p.runs, slow, append([]string{"-race", "-run", shared}, slow...))
+	long, err := list(first)
+	if err != nil {
+		return plan{}, err
 	}
-	return p, nil
+	quick := slices.DeleteFunc(inOrder(long, all), func(p string) bool { return slices.Contains(slow, p) })
+	p := plan{race: true}
+	if len(slow) > 0 {
+		p.runs = append(p.runs, slow[:1]) // as long as all others together
+	}
+	p.runs = append(p.runs, append([]string{"-race"}, quick...))
+	if len(slow) > 1 {
+		p.runs = append(p.runs, slow[1:])
+	}
+	again, err := withTests(slow, shared)
+	if len(again) > 0 {
+		p.runs = append(p.runs, append([]string{"-race", "-run", shared}, again...))
+	}
+	return p, err
+}
+
+// inOrder returns all, those of first before the others.
+func inOrder(first, all []string) []string {
+	out := slices.DeleteFunc(slices.Clone(first), func(p string) bool { return !slices.Contains(all, p) })
+	for _, p := range all {
+		if !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// tests is what -run may name in a test file.
+var tests = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+
+// withTests returns the packages that have a test whose name matches a pattern.
+func withTests(packages []string, pattern string) ([]string, error) {
+	match, err := regexp.Compile(pattern)
+	if err != nil || len(packages) == 0 {
+		return nil, err
+	}
+	const files = `{{$p := .}}{{range .TestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
+{{end}}{{range .XTestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
+{{end}}`
+	out, err := goCommand(append([]string{"list", "-race", "-f", files}, packages...)...)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for line := range strings.Lines(out) {
+		p, file, ok := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		if !ok || slices.Contains(found, p) {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(tests.FindAllSubmatch(content, -1), func(m [][]byte) bool { return match.Match(m[1]) }) {
+			found = append(found, p)
+		}
+	}
+	return found, nil
 }
 
 // list expands package patterns; none of them gives no package.
@@ -112,7 +210,7 @@ func goCommand(args ...string) (string, error) {
 // without naming a test or package. A package may take long: it shares its cores
 // with others, on a machine that others use.
 func goTest(t *tally, stderr io.Writer, args []string) error {
-	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=30m"}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=30m", fmt.Sprint("-p=", max(1, runtime.GOMAXPROCS(0)/lanes))}, args...)...)
 	cmd.Stderr = stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -248,6 +346,15 @@ func (t *tally) take(key string) string {
 		return ""
 	}
 	return b.String()
+}
+
+// merge adds what another tally counted.
+func (t *tally) merge(o *tally) {
+	t.passed += o.passed
+	t.failed += o.failed
+	t.skipped += o.skipped
+	t.failures = append(t.failures, o.failures...)
+	t.skips = append(t.skips, o.skips...)
 }
 
 func (t *tally) fail(what, text string) {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,18 +79,80 @@ func TestTally(t *testing.T) {
 	}
 }
 
+// TestWithTests finds packages by the names of their tests, in both kinds of test
+// files, and no other word of a file.
+func TestWithTests(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":         "module vigorlab\n\ngo 1.26.0\n",
+		"a/a_test.go":    "package a\n\nimport \"testing\"\n\nfunc TestWorkersAgree(t *testing.T) {}\n",
+		"b/b.go":         "package b\n",
+		"b/x_test.go":    "package b_test\n\nimport \"testing\"\n\nfunc TestConcurrent(t *testing.T) {}\n",
+		"c/c_test.go":    "package c\n\nimport \"testing\"\n\n// TestWorkers\nfunc TestA(t *testing.T) {}\n\nfunc runWorkers() {}\n",
+		"d/d.go":         "package d\n\nfunc TestWorkers() {}\n",
+		"e/race_test.go": "//go:build race\n\npackage e\n\nimport \"testing\"\n\nfunc TestWorkers(t *testing.T) {}\n",
+	} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	t.Chdir(dir)
+	packages := []string{"vigorlab/e", "vigorlab/d", "vigorlab/c", "vigorlab/b", "vigorlab/a"}
+	got, err := withTests(packages, "Worker|Concurrent")
+	if want := []string{"vigorlab/e", "vigorlab/b", "vigorlab/a"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	if _, err := withTests(packages, "("); err == nil {
+		t.Error("a pattern that is none is accepted")
+	}
+	if _, err := withTests([]string{"vigorlab/nowhere"}, "Worker"); err == nil {
+		t.Error("a package that is not there is accepted")
+	}
+}
+
+// TestRunAll: calls side by side are counted each by itself, though they are of one
+// package, and none of them is forgotten when one fails.
+func TestRunAll(t *testing.T) {
+	var out bytes.Buffer
+	all := newTally(&out)
+	broken := errors.New("go test: killed")
+	err := all.runAll([][]string{{"pass"}, {"fail"}, {"skip"}, {"broken"}, {"pass"}}, func(own *tally, args []string) error {
+		if args[0] == "broken" {
+			return broken
+		}
+		own.add(event{Action: "output", Package: "a", Test: "TestA", Output: args[0] + "\n"})
+		own.add(event{Action: args[0], Package: "a", Test: "TestA"})
+		return nil
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("error %v, want %v", err, broken)
+	}
+	if code := all.close(false); code != 1 || out.String() != "fail\nSKIPPED a TestA: skip\nFAILED a TestA\n2 passed, 1 failed, 1 skipped\n" {
+		t.Errorf("exit code %d with\n%s", code, &out)
+	}
+}
+
+// TestInOrder: no package is lost, doubled or made up.
+func TestInOrder(t *testing.T) {
+	if got, want := inOrder([]string{"c", "x", "a"}, []string{"a", "b", "c", "d"}), []string{"c", "a", "b", "d"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // goTestJSON returns the events of a package with the given test file.
 func goTestJSON(t *testing.T, test string) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module vigorlab\n\ngo 1.26.0\n", "a/a_test.go": test} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, name), text)
 	}
 	cmd := exec.Command("go", "test", "-json", "./...")
 	cmd.Dir = dir

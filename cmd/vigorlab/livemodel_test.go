@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,14 +43,15 @@ func TestRealModel(t *testing.T) {
 	t.Run("make live", testMakeLive)
 }
 
-// exactRates returns the exact success probabilities of the model's prompts.
-func exactRates() []float64 {
+// exactRates returns the exact success probabilities of the model's prompts, which
+// nobody changes.
+var exactRates = sync.OnceValue(func() []float64 {
 	var rates []float64
 	for _, p := range tinymodel.Problems() {
 		rates = append(rates, p.Rate)
 	}
 	return rates
-}
+})
 
 // exactLaw is the law of a prompt of the model, each as likely.
 func exactLaw(t *testing.T) *distributions.Atoms {

@@ -41,6 +41,12 @@ func TestLaw(t *testing.T, name string, law distributions.Law) {
 	})
 }
 
+// TestConcurrent checks of one law, in a subtest under name, what TestLaw checks with
+// goroutines, for a run under the race detector that has no time for the rest.
+func TestConcurrent(t *testing.T, name string, law distributions.Law) {
+	t.Run(name, func(t *testing.T) { testGoroutines(t, law) })
+}
+
 // TestVarianceLaw checks what can be checked of a law of u alone.
 func TestVarianceLaw(t *testing.T, name string, law distributions.VarianceLaw) {
 	t.Run(name, func(t *testing.T) { testVariance(t, law) })

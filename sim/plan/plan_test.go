@@ -181,9 +181,10 @@ func TestFixedGroupsOnOtherPrompts(t *testing.T) {
 // workers, and another seed another one.
 func TestWorkersAgree(t *testing.T) {
 	subject := Subject{Table: pilotTable(200, 8)}
+	o := quick()
+	o.MaxGroup, o.MaxRounds, o.Replicates = 16, 3, 7
 	var results []*Result
 	for _, workers := range []int{1, 3} {
-		o := quick()
 		o.Workers = workers
 		results = append(results, must(Run(context.Background(), subject, o)))
 	}
@@ -193,7 +194,6 @@ func TestWorkersAgree(t *testing.T) {
 	if one, three := text(results[0]), text(results[1]); one != three {
 		t.Errorf("one worker: %s\nthree: %s", one, three)
 	}
-	o := quick()
 	o.Seed = 2
 	if other := must(Run(context.Background(), subject, o)); other.Gain == results[0].Gain {
 		t.Errorf("another seed, the same interval: %v", other.Gain)

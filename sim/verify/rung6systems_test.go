@@ -2,8 +2,10 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"vigorlab/sim/advantage"
@@ -11,9 +13,36 @@ import (
 	"vigorlab/sim/train"
 )
 
-// TestSystemsWorkersAgree: the study is the same to the last byte for any number
-// of workers.
+// TestSystemsWorkersAgree: a few steps under every system are the same to the last
+// byte for any number of workers.
 func TestSystemsWorkersAgree(t *testing.T) {
+	few := func(cfg *train.Config) {
+		cfg.Target, cfg.MaxSteps, cfg.MaxRollouts, cfg.Optimizer = 1, 3, math.MaxInt, "sgd:lr=1"
+	}
+	for _, c := range []systemCase{
+		{stalePolicy, stalePopulation, "m2po:lag=4,rule=paper", few},
+		{"softmax:answers=5,near=1,gap=2", stalePopulation, withHead, few},
+		{"softmax:answers=5,near=1,gap=2", stalePopulation, "saturated:level=rollout,proposal=policy", few},
+		{"layered:floor=0.001,layers=5,answers=4", popSkipped, "nested-reft", few},
+	} {
+		run := func(workers int) []systemRun {
+			e := &env{cfg: &Config{Seed: 2, Workers: workers, Quick: true}, study: "6.systems"}
+			runs, err := e.runs(context.Background(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return runs
+		}
+		one, three := fmt.Sprintf("%+v", run(1)), fmt.Sprintf("%+v", run(3)) // NaN does not equal itself
+		if one != three || !strings.Contains(one, "Step:3") {
+			t.Errorf("%s: one worker: %s\nthree: %s", c.system, one, three)
+		}
+	}
+}
+
+// TestSystemsAgree: the whole study is the same to the last byte for any number of
+// workers.
+func TestSystemsAgree(t *testing.T) {
 	if testing.Short() {
 		t.Log("short: the study is run in full runs")
 		return
