@@ -209,6 +209,68 @@ func TestNumbersReachRanks(t *testing.T) {
 	}
 }
 
+// TestRanksFitAPage: a map of thirty strategies under six heads, some of them with
+// names of several lines, is no taller than the 9 inches of a page of a paper; a row
+// is as tall as its own name, which stands beside its cells.
+func TestRanksFitAPage(t *testing.T) {
+	d := sampleRanks()
+	d.Strategies = nil
+	for i := range 30 {
+		label := fmt.Sprintf("strategy-%d:n=8", i)
+		if i%10 == 4 {
+			label = fmt.Sprintf("strategy-%d:rounds=32,c=3,a=1,b=1,rho=1,eta=1,price=0.5,step=%[1]d [R]", i)
+		}
+		d.Strategies = append(d.Strategies, RankRow{fmt.Sprintf("group %d", i/5), label, []RankRange{{i + 1, i + 1}, {1, 30}, {9, 20}}})
+	}
+	f := must(Ranks(d))
+	for _, w := range []Width{OneColumn, TwoColumn} {
+		if tall := f.Aspect(w, paper) * float64(w); !(tall <= 9) {
+			t.Errorf("%v inches wide: %.3g inches tall, want <= 9", float64(w), tall)
+		}
+	}
+	for _, s := range looks() {
+		for _, w := range []Width{s.column, s.page} {
+			t.Run(where(s, w), func(t *testing.T) {
+				p := lookIn(f, w, s)
+				p.check(t)
+				checkRankRows(t, p, d)
+			})
+		}
+	}
+}
+
+// checkRankRows compares the cells of the first column with the names beside them.
+func checkRankRows(t *testing.T, p *probe, d RanksData) {
+	t.Helper()
+	sh, err := must(Ranks(d)).in(p.s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := sh.panels[0].fit(p.w).rowLines
+	boxes := map[string]word{}
+	for _, w := range p.words {
+		boxes[w.text] = w
+	}
+	cells := p.fills[1:] // after the page
+	k := 0
+	for i, row := range sh.panels[0].rows {
+		if row.head {
+			continue
+		}
+		cell := cells[k*len(d.Populations)].points
+		k++
+		low, high := float64(cell[0].Y), float64(cell[2].Y)
+		low, high = min(low, high), max(low, high)
+		first, last := boxes[names[i][0]], boxes[names[i][len(names[i])-1]]
+		if !(last.y0 >= low && first.y1 <= high) {
+			t.Errorf("%q stands at [%.1f, %.1f], its cells at [%.1f, %.1f]", row.text, last.y0, first.y1, low, high)
+		}
+		if slack := high - low - (first.y1 - last.y0); !(slack < 5*float64(p.s.unit)) {
+			t.Errorf("%q: its cells are %.1f pt taller than it", row.text, slack)
+		}
+	}
+}
+
 // TestNumbersReachGradient looks at the scatter alone: few cases are specks,
 // those above the bound diamonds.
 func TestNumbersReachGradient(t *testing.T) {
