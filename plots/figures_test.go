@@ -271,6 +271,38 @@ func checkRankRows(t *testing.T, p *probe, d RanksData) {
 	}
 }
 
+// TestPanelsTwoByTwo: a wide figure of many panels has two in a row, each as high and
+// as wide as its neighbours; a column has them one above the other.
+func TestPanelsTwoByTwo(t *testing.T) {
+	d := sampleCurves()
+	d.Panels = d.Panels[:1]
+	for k := 1; k < 5; k++ {
+		d.Panels = append(d.Panels, d.Panels[0])
+		f := must(Curves(d))
+		for _, s := range looks() {
+			sh, err := f.in(&s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for w, perRow := range map[Width]int{s.column: 1, s.page: 2} {
+				lookIn(f, w, s).check(t)
+				width, height := sh.size(w)
+				rows := (k + 1 + perRow - 1) / perRow
+				for i := range sh.panels {
+					got := sh.cell(i, width, height)
+					x, y := vg.Length(i%perRow)*width/vg.Length(perRow), height*vg.Length(rows-1-i/perRow)/vg.Length(rows)
+					want := vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + width/vg.Length(perRow), Y: y + height/vg.Length(rows)}}
+					for j, d := range []vg.Length{got.Min.X - want.Min.X, got.Min.Y - want.Min.Y, got.Max.X - want.Max.X, got.Max.Y - want.Max.Y} {
+						if gap := 2 * s.pt(panelGap); !(d > -0.01 && d < 0.01 || j == 0 && i%perRow == 1 && abs(d-gap) < 0.01) {
+							t.Errorf("%s: panel %d of %d is at %v, want %v", where(s, w), i, len(sh.panels), got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestNumbersReachGradient looks at the scatter alone: few cases are specks,
 // those above the bound diamonds.
 func TestNumbersReachGradient(t *testing.T) {
