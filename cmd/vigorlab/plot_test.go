@@ -436,4 +436,67 @@ func TestReadmePlot(t *testing.T) {
 	if rows := strings.Count(table, "\n"); rows != 81 {
 		t.Errorf("both/allocation.csv has %d lines, want a heading and the 40 numbers of two runs", rows)
 	}
+	t.Run("latex", func(t *testing.T) { checkReadmeLaTeX(t, section) })
+	t.Run("pandas", func(t *testing.T) { checkReadmePandas(t, section) })
+}
+
+// checkReadmeLaTeX sets README's block in a document of two columns, 7 inches wide as
+// --width page is, with the picture as PDF and as TeX: nothing is missing or too wide.
+func checkReadmeLaTeX(t *testing.T, section string) {
+	needTeX(t)
+	_, block, ok := strings.Cut(section, "\n```latex\n")
+	block, _, ended := strings.Cut(block, "```\n")
+	const picture = `\includegraphics{both/allocation.pdf}`
+	if !ok || !ended || !strings.Contains(block, picture) {
+		t.Fatalf("README has no block of LaTeX with %s", picture)
+	}
+	runTable(t, strings.Fields("plot seed1 seed2 --figure allocation --width page --image tex --out both --force"))
+	for _, way := range []string{`\usepackage{graphicx}`, `\usepackage{pgf}`, picture, `\input{both/allocation}`} {
+		if !strings.Contains(section, strings.NewReplacer(picture, `\includegraphics`).Replace(way)) {
+			t.Errorf("README does not say %s", way)
+		}
+	}
+	drawn := strings.Replace(block, picture, `\input{both/allocation}`, 1)
+	drawn = strings.Replace(drawn, `\input{both/allocation.caption}`, `\caption{The same in the fonts of the document.}`, 1)
+	document := "\\documentclass[twocolumn]{article}\n\\usepackage{graphicx}\n\\usepackage{pgf}\n" +
+		"\\setlength\\textwidth{7in}\n\\begin{document}\n" + block + drawn + "Text.\n\\end{document}\n"
+	if err := os.WriteFile("paper.tex", []byte(document), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex").CombinedOutput()
+	if err != nil {
+		t.Fatalf("pdflatex: %v\n%s", err, out)
+	}
+	for line := range strings.Lines(read(t, "paper.log")) {
+		if strings.HasPrefix(line, "Overfull") || strings.HasPrefix(line, "Missing character") {
+			t.Error(line)
+		}
+	}
+}
+
+// needTeX skips, or fails, where LaTeX or its pictures are missing.
+func needTeX(t *testing.T) {
+	t.Helper()
+	if exec.Command("kpsewhich", "graphicx.sty", "pgf.sty").Run() == nil {
+		return
+	}
+	const missing = "no pdflatex with graphicx and pgf: apt-get install texlive-latex-base texlive-pictures"
+	if os.Getenv("VIGORLAB_NO_SKIP") != "" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+}
+
+// checkReadmePandas runs README's line on the table of a figure.
+func checkReadmePandas(t *testing.T, section string) {
+	needNotebooks(t)
+	line := regexp.MustCompile(`pandas\.read_csv\([^)]*\)`).FindString(section)
+	if line == "" {
+		t.Fatal("README has no pandas.read_csv")
+	}
+	out, err := exec.Command(notebookPython, "-c", "import pandas\nt = "+line+"\nprint(len(t), *t.columns)").CombinedOutput()
+	const want = "80 panel group series number x y low high\n"
+	if err != nil || string(out) != want {
+		t.Errorf("%s: %v: %q, want %q", line, err, out, want)
+	}
 }
