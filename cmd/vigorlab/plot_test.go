@@ -19,6 +19,7 @@ import (
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/plots"
+	"vigorlab/sim"
 )
 
 // command runs a command line that must succeed and returns what it prints.
@@ -346,13 +347,42 @@ func TestCaptionsStateWhatIsThere(t *testing.T) {
 	one := simulated(t, "--replicates", "1", "--emit-table", table)
 	fitted := filepath.Join(t.TempDir(), "fitted")
 	command(t, "fit", table, "--replicates", "0", "--out", fitted)
+	pilot := filepath.Join(t.TempDir(), "pilot.csv")
+	command(t, "simulate", "--population", "beta:a=0.3,b=0.7", "--batch", "300", "--strategy", "fixed:g=8", "--replicates", "1", "--emit-table", pilot)
+	plan := func(args ...string) string {
+		run := filepath.Join(t.TempDir(), "plan")
+		command(t, append([]string{"plan", pilot, "--worlds", "0", "--max-rounds", "3", "--out", run}, args...)...)
+		return run
+	}
 	for _, c := range []struct{ run, figure, want string }{
 		{one, "allocation", ". Replicates: 1 batch of 8 prompts. Intervals: none. Seed 1, "},
 		{one, "screening", ". Replicates: 1 batch of 8 prompts. Intervals: none. Seed 1, "},
+		{plan("--replicates", "0"), "plan", ". Replicates: none, gains are exact for large batches of the law fitted to the pilot, whose error is not shown. Intervals: 95 %, Wilson's of the recorded shares. Seed 1, "},
+		{plan("--replicates", "2"), "plan", "counts over the recorded ones, with Wilson's 95 % intervals. Right: "},
+		{plan("--replicates", "0"), "front-rounds", "The most gain at each cost, exact for large batches. Population"},
 		{fitted, "hill", ". Strategy: not said. Replicates: none. Intervals: 95 %, estimate ± 1.96 standard errors, cut off at 0. Seed 1, "},
 	} {
 		if got := read(t, filepath.Join(c.run, figuresFolder, c.figure+figures.MarkdownEnd)); !strings.Contains(got, c.want) {
 			t.Errorf("%s: the caption is %s, want in it %s", c.figure, got, c.want)
+		}
+	}
+}
+
+// TestIntervalsEndAtZero: what is never below 0 has no interval below it, and the caption
+// says that it was cut off.
+func TestIntervalsEndAtZero(t *testing.T) {
+	low := measured(1, sim.Estimate{Mean: 1, SE: 2})
+	whole := measured(1, sim.Estimate{Mean: 1, SE: 0.1})
+	if low.Low != 0 || !(low.High > 4.9) || !(whole.Low > 0.8) {
+		t.Errorf("intervals %v and %v", low, whole)
+	}
+	for _, c := range []struct {
+		point plots.Point
+		want  string
+	}{{low, normalReplicates + ", cut off at 0"}, {whole, normalReplicates}, {measured(1, sim.Estimate{}), normalReplicates}} {
+		data := &plots.AllocationData{Strategies: []plots.Family{{Label: "a", MonteCarlo: []plots.Point{c.point}}}}
+		if got := cutOff([]string{normalReplicates}, data); got[0] != c.want {
+			t.Errorf("%v: the caption says %q, want %q", c.point, got[0], c.want)
 		}
 	}
 }
