@@ -37,11 +37,13 @@ is shown as it stands there. Of a table it shows at most 1,000 rows, and says th
 on standard error where the others are. Names of folders above the run directory, and of
 the machine, stay at home, unless the command line that made the run has them.`,
 		Example: `  # one run
-  vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --batch 64 --replicates 50 --out easy
+  vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --batch 64 --replicates 50 \
+    --out easy
   vigorlab report easy --out easy.html
 
   # several runs, under a title of your own
-  vigorlab simulate --population beta:a=0.1,b=0.9 --strategy vigor --batch 64 --replicates 50 --out hard
+  vigorlab simulate --population beta:a=0.1,b=0.9 --strategy vigor --batch 64 --replicates 50 \
+    --out hard
   vigorlab report easy hard --title Populations --out both.html`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, dirs []string) error { return f.run(cmd.Context(), a, dirs) },
