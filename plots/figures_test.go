@@ -706,7 +706,7 @@ func TestTitlesCarrySymbols(t *testing.T) {
 		"comparison":  {"signal per rollout", "random control", "replay, 95 % interval"},
 		"curves":      {"target", "trained prompts", "held-out prompts", "zero-variance groups, share", "fixed:g=8"},
 		"slopes":      {"initial success probability p", "local slope"},
-		"calibration": {"η^(1/3)", "progress", "measured = predicted", "measured ratio"},
+		"calibration": {"η | 1/3", "progress", "measured = predicted", "measured ratio"},
 	}
 	for name, f := range samples() {
 		text := look(f, TwoColumn).text()
