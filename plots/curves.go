@@ -57,8 +57,8 @@ type Line struct {
 // maxPanels is the number of panels that fit on a page.
 const maxPanels = 6
 
-// Curves draws every quantity in a panel of its own: side by side where the
-// figure is wide, else above each other.
+// Curves draws every quantity in a panel of its own: two side by side where the
+// figure is wide, else one above the other.
 func Curves(d CurvesData) (Figure, error) {
 	return newFigure(d.Title, d.panels)
 }

@@ -117,9 +117,12 @@ func (f Figure) in(s *Style) (sheet, error) {
 	return sheet{s, panels}, err
 }
 
-// stacked reports whether panels stand above each other.
-func (f sheet) stacked(w vg.Length) bool {
-	return len(f.panels) == 1 || w < 4.5*vg.Inch*f.scale()
+// perRow returns how many panels stand side by side: two where the figure is wide.
+func (f sheet) perRow(w vg.Length) int {
+	if w < 4.5*vg.Inch*f.scale() {
+		return 1
+	}
+	return min(len(f.panels), 2)
 }
 
 // scale is how large a column is to that of a paper.
@@ -128,47 +131,48 @@ func (f sheet) scale() vg.Length { return vg.Length(f.s.column / OneColumn) }
 // size returns the size of the figure on the page.
 func (f sheet) size(w Width) (width, height vg.Length) {
 	width = w.points()
-	heights := f.heights(width)
-	if f.stacked(width) {
-		for _, h := range heights {
-			height += h
-		}
-		return width, height
+	for _, h := range f.heights(width) {
+		height += h
 	}
-	return width, slices.Max(heights)
+	return width, height
 }
 
-// heights returns the height of each panel. Wider figures are taller, but less
-// so; labels get the height that they need.
+// heights returns the height of each row of panels. Wider figures are taller, but
+// less so; labels get the height that they need.
 func (f sheet) heights(width vg.Length) []vg.Length {
 	wider := vg.Length(math.Pow(float64(width/f.s.column.points()), 0.3))
-	heights := make([]vg.Length, len(f.panels))
+	n := f.perRow(width)
+	heights := make([]vg.Length, (len(f.panels)+n-1)/n)
 	for i, p := range f.panels {
-		room := width
-		if !f.stacked(width) {
-			room = f.cell(i, width, 0).Size().X
-		}
-		heights[i] = max(p.tall*f.scale()*wider, p.fit(room).minHeight())
+		left, right := f.sides(i, width)
+		heights[i/n] = max(heights[i/n], p.tall*f.scale()*wider, p.fit(right-left).minHeight())
 	}
 	return heights
 }
 
+// sides returns where panel i begins and ends in a figure of the width.
+func (f sheet) sides(i int, width vg.Length) (left, right vg.Length) {
+	n := f.perRow(width)
+	if n == 1 {
+		return 0, width
+	}
+	first := i - i%n
+	shares := make([]vg.Length, n)
+	for k := range shares {
+		shares[k] = f.panels[min(first+k, len(f.panels)-1)].share // the last may stand alone
+	}
+	lo, hi := part(shares, i%n)
+	if i > first {
+		left = 2 * f.s.pt(panelGap)
+	}
+	return width*lo + left, width * hi
+}
+
 // cell returns the place of panel i in a figure of the given size.
 func (f sheet) cell(i int, width, height vg.Length) vg.Rectangle {
-	if f.stacked(width) {
-		lo, hi := part(f.heights(width), i)
-		return vg.Rectangle{Min: vg.Point{Y: height * (1 - hi)}, Max: vg.Point{X: width, Y: height * (1 - lo)}}
-	}
-	shares := make([]vg.Length, len(f.panels))
-	for k, p := range f.panels {
-		shares[k] = p.share
-	}
-	lo, hi := part(shares, i)
-	gap := vg.Length(0)
-	if i > 0 {
-		gap = 2 * f.s.pt(panelGap)
-	}
-	return vg.Rectangle{Min: vg.Point{X: width*lo + gap}, Max: vg.Point{X: width * hi, Y: height}}
+	left, right := f.sides(i, width)
+	lo, hi := part(f.heights(width), i/f.perRow(width))
+	return vg.Rectangle{Min: vg.Point{X: left, Y: height * (1 - hi)}, Max: vg.Point{X: right, Y: height * (1 - lo)}}
 }
 
 // part returns where part i of a whole begins and ends, in [0, 1].

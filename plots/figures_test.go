@@ -209,6 +209,100 @@ func TestNumbersReachRanks(t *testing.T) {
 	}
 }
 
+// TestRanksFitAPage: a map of thirty strategies under six heads, some of them with
+// names of several lines, is no taller than the 9 inches of a page of a paper; a row
+// is as tall as its own name, which stands beside its cells.
+func TestRanksFitAPage(t *testing.T) {
+	d := sampleRanks()
+	d.Strategies = nil
+	for i := range 30 {
+		label := fmt.Sprintf("strategy-%d:n=8", i)
+		if i%10 == 4 {
+			label = fmt.Sprintf("strategy-%d:rounds=32,c=3,a=1,b=1,rho=1,eta=1,price=0.5,step=%[1]d [R]", i)
+		}
+		d.Strategies = append(d.Strategies, RankRow{fmt.Sprintf("group %d", i/5), label, []RankRange{{i + 1, i + 1}, {1, 30}, {9, 20}}})
+	}
+	f := must(Ranks(d))
+	for _, w := range []Width{OneColumn, TwoColumn} {
+		if tall := f.Aspect(w, paper) * float64(w); !(tall <= 9) {
+			t.Errorf("%v inches wide: %.3g inches tall, want <= 9", float64(w), tall)
+		}
+	}
+	for _, s := range looks() {
+		for _, w := range []Width{s.column, s.page} {
+			t.Run(where(s, w), func(t *testing.T) {
+				p := lookIn(f, w, s)
+				p.check(t)
+				checkRankRows(t, p, d)
+			})
+		}
+	}
+}
+
+// checkRankRows compares the cells of the first column with the names beside them.
+func checkRankRows(t *testing.T, p *probe, d RanksData) {
+	t.Helper()
+	sh, err := must(Ranks(d)).in(p.s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := sh.panels[0].fit(p.w).rowLines
+	boxes := map[string]word{}
+	for _, w := range p.words {
+		boxes[w.text] = w
+	}
+	cells := p.fills[1:] // after the page
+	k := 0
+	for i, row := range sh.panels[0].rows {
+		if row.head {
+			continue
+		}
+		cell := cells[k*len(d.Populations)].points
+		k++
+		low, high := float64(cell[0].Y), float64(cell[2].Y)
+		low, high = min(low, high), max(low, high)
+		first, last := boxes[names[i][0]], boxes[names[i][len(names[i])-1]]
+		if !(last.y0 >= low && first.y1 <= high) {
+			t.Errorf("%q stands at [%.1f, %.1f], its cells at [%.1f, %.1f]", row.text, last.y0, first.y1, low, high)
+		}
+		if slack := high - low - (first.y1 - last.y0); !(slack < 5*float64(p.s.unit)) {
+			t.Errorf("%q: its cells are %.1f pt taller than it", row.text, slack)
+		}
+	}
+}
+
+// TestPanelsTwoByTwo: a wide figure of many panels has two in a row, each as high and
+// as wide as its neighbours; a column has them one above the other.
+func TestPanelsTwoByTwo(t *testing.T) {
+	d := sampleCurves()
+	d.Panels = d.Panels[:1]
+	for k := 1; k < 5; k++ {
+		d.Panels = append(d.Panels, d.Panels[0])
+		f := must(Curves(d))
+		for _, s := range looks() {
+			sh, err := f.in(&s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for w, perRow := range map[Width]int{s.column: 1, s.page: 2} {
+				lookIn(f, w, s).check(t)
+				width, height := sh.size(w)
+				rows := (k + 1 + perRow - 1) / perRow
+				for i := range sh.panels {
+					got := sh.cell(i, width, height)
+					x, y := vg.Length(i%perRow)*width/vg.Length(perRow), height*vg.Length(rows-1-i/perRow)/vg.Length(rows)
+					want := vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + width/vg.Length(perRow), Y: y + height/vg.Length(rows)}}
+					for j, d := range []vg.Length{got.Min.X - want.Min.X, got.Min.Y - want.Min.Y, got.Max.X - want.Max.X, got.Max.Y - want.Max.Y} {
+						if gap := 2 * s.pt(panelGap); !(d > -0.01 && d < 0.01 || j == 0 && i%perRow == 1 && abs(d-gap) < 0.01) {
+							t.Errorf("%s: panel %d of %d is at %v, want %v", where(s, w), i, len(sh.panels), got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestNumbersReachGradient looks at the scatter alone: few cases are specks,
 // those above the bound diamonds.
 func TestNumbersReachGradient(t *testing.T) {
@@ -612,7 +706,7 @@ func TestTitlesCarrySymbols(t *testing.T) {
 		"comparison":  {"signal per rollout", "random control", "replay, 95 % interval"},
 		"curves":      {"target", "trained prompts", "held-out prompts", "zero-variance groups, share", "fixed:g=8"},
 		"slopes":      {"initial success probability p", "local slope"},
-		"calibration": {"η^(1/3)", "progress", "measured = predicted", "measured ratio"},
+		"calibration": {"η | 1/3", "progress", "measured = predicted", "measured ratio"},
 	}
 	for name, f := range samples() {
 		text := look(f, TwoColumn).text()

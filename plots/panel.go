@@ -23,6 +23,7 @@ type panel struct {
 	key   []sample              // above the plot
 	rows  []row                 // labels left of the data, in place of y ticks
 	pitch vg.Length             // least distance of rows
+	loose bool                  // rows, at y = 0, -1, -2 and so on, are each as tall as their own label
 	tall  vg.Length             // natural height at one column
 	share vg.Length             // of the width, where panels stand side by side
 }
@@ -121,14 +122,45 @@ func (f fitted) minHeight() vg.Length {
 	for _, lines := range f.names {
 		names += blockHeight(sans(s.label), len(lines)) + s.pt(nameSkip)
 	}
-	tallest := 0
-	for _, lines := range f.rowLines {
-		tallest = max(tallest, len(lines))
+	for _, h := range f.rowHeights() {
+		rows += h
 	}
-	if n := len(f.rows); n > 0 {
-		rows = vg.Length(n)*max(blockHeight(sans(s.label), tallest)+s.pt(4), f.pitch) + s.pt(4)
+	if rows > 0 {
+		rows += s.pt(4)
 	}
 	return max(names, rows) + s.pt(axisRoom) + f.head() + 2*s.pt(margin)
+}
+
+// rowHeights returns the height that each row needs: that of its label, or that
+// of the tallest where all are alike.
+func (f fitted) rowHeights() []vg.Length {
+	s := f.s
+	heights := make([]vg.Length, len(f.rows))
+	for i, lines := range f.rowLines {
+		heights[i] = max(blockHeight(sans(s.label), len(lines))+s.pt(4), f.pitch)
+	}
+	if !f.loose && len(heights) > 0 {
+		tallest := slices.Max(heights)
+		for i := range heights {
+			heights[i] = tallest
+		}
+	}
+	return heights
+}
+
+// rowScale is an axis on which row i, at y = -i, is as tall as element i in
+// proportion to the others.
+type rowScale []vg.Length
+
+// Normalize returns the height of y over that of all rows, 1 at the upper edge of
+// the first.
+func (h rowScale) Normalize(_, _, y float64) float64 {
+	var above, total vg.Length
+	for i, height := range h {
+		total += height
+		above += height * vg.Length(min(max(0.5-float64(i)-y, 0), 1))
+	}
+	return 1 - float64(above/total)
 }
 
 // head is the height above the data: the key and the labels of exits.
@@ -169,6 +201,9 @@ func (p *panel) draw(c draw.Canvas) {
 	area := draw.Crop(c, f.rowCol+left, -f.nameCol, below, -f.head())
 	pl := *p.plot
 	pl.X.Label.Text, pl.Y.Label.Text = "", ""
+	if f.loose {
+		pl.Y.Scale = rowScale(f.rowHeights())
+	}
 	f.dress(&pl, area.Size())
 	f.dress(&pl, pl.DataCanvas(area).Size()) // now that the numbers have a width
 	pl.Draw(area)

@@ -187,7 +187,7 @@ func (p *probe) check(t *testing.T) {
 			t.Errorf("%q at [%.1f, %.1f]x[%.1f, %.1f] is clipped by the page %.1fx%.1f", w.text, w.x0, w.x1, w.y0, w.y1, float64(p.w), float64(p.h))
 		}
 		for _, v := range p.words[:i] {
-			scripts := w.size != v.size || w.upright && w.size == p.s.script
+			scripts := w.size != v.size || w.size == p.s.script && (w.upright || p.s.roman) // in talk in TeX they have the size of labels
 			if scripts && w.upright == v.upright && !w.near(v, 1.5*float64(p.s.unit)) {
 				continue // they may touch their line, and the next
 			}

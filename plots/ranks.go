@@ -42,7 +42,7 @@ func (d RanksData) panels(s *Style, n *notes) ([]*panel, error) {
 	if rows < 1 || rows > maxRows || columns < 1 || columns > maxColumns {
 		return nil, fmt.Errorf("plots: ranks: %d strategies on %d populations, want [1, %d] on [1, %d]", rows, columns, maxRows, maxColumns)
 	}
-	p := &panel{s: s, y: axis{bare: true}, tall: 1.2 * vg.Inch, pitch: 1.35 * s.tick}
+	p := &panel{s: s, y: axis{bare: true}, tall: 1.2 * vg.Inch, pitch: 1.35 * s.tick, loose: true}
 	for k, name := range d.Populations {
 		letter := string(rune('A' + k))
 		p.x.fixed = append(p.x.fixed, plot.Tick{Value: float64(k), Label: letter})

@@ -260,7 +260,7 @@ func (p *texPage) set(f font.Font, at vg.Point, room vg.Length, align float64, l
 
 // words returns a line in TeX.
 func (p *texPage) words(f font.Font, line string, title bool) string {
-	line = power.ReplaceAllString(line, "^{$1$2}")
+	line = raised(line)
 	var b strings.Builder
 	if f.Weight == stdfont.WeightBold {
 		b.WriteString(`\bfseries `)
@@ -271,7 +271,7 @@ func (p *texPage) words(f font.Font, line string, title bool) string {
 			b.WriteString(t)
 			continue
 		}
-		_, rise := p.s.pieceFont(part)
+		_, rise := p.s.pieceFont(f, part)
 		fmt.Fprintf(&b, `\vlscript{%s}{%s}{%s}`, bp(rise), tex(p.s.script)+"pt", t)
 	}
 	return b.String()

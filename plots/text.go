@@ -35,8 +35,11 @@ func bold(size vg.Length) font.Font {
 // leading is the distance of lines over the size of their font.
 const leading = 1.15
 
-// textWidth returns the room that a word takes.
+// textWidth returns the room that a word takes, its powers raised.
 func (s *Style) textWidth(f font.Font, word string) vg.Length {
+	if ps := powers(word); len(ps) > 1 {
+		return s.piecesWidth(f, ps)
+	}
 	if s.roman {
 		return romanWidth(f, word)
 	}
@@ -75,7 +78,19 @@ func (s *Style) write(c vg.Canvas, f font.Font, at vg.Point, align float64, word
 		c.set(f, at, room, align, word, false)
 		return
 	}
-	c.FillString(face(f), vg.Point{X: at.X - vg.Length(align)*room, Y: at.Y}, word)
+	s.fill(c, f, vg.Point{X: at.X - vg.Length(align)*room, Y: at.Y}, powers(word))
+}
+
+// fill writes pieces from a point on.
+func (s *Style) fill(c vg.Canvas, f font.Font, at vg.Point, ps []piece) {
+	for _, p := range ps {
+		pf, rise := s.pieceFont(f, p)
+		// SVG drops spaces at either end of a text.
+		word := strings.TrimLeft(p.text, " ")
+		indent := s.textWidth(pf, p.text) - s.textWidth(pf, word)
+		c.FillString(face(pf), vg.Point{X: at.X + indent, Y: at.Y + rise}, word)
+		at.X += s.textWidth(pf, p.text)
+	}
 }
 
 // numbering writes the numbers of axes, for gonum.
@@ -132,7 +147,7 @@ func (s *Style) labelRuler(f font.Font) ruler {
 
 // titleRuler is for titles of axes, which may hold scripts.
 func (s *Style) titleRuler() ruler {
-	return ruler{func(title string) vg.Length { return s.piecesWidth(pieces(title)) }, " "}
+	return ruler{func(title string) vg.Length { return s.piecesWidth(sans(s.title), pieces(title)) }, " "}
 }
 
 // wrap breaks s into the fewest lines no wider than width, at most n, and makes
@@ -238,21 +253,35 @@ func pieces(s string) []piece {
 	return out
 }
 
-// pieceFont returns the font of a piece of a title and how far it is raised.
-func (s *Style) pieceFont(p piece) (font.Font, vg.Length) {
-	switch p.script {
-	case 1:
-		return sans(s.script), 0.36 * s.title
-	case -1:
-		return sans(s.script), -0.18 * s.title
+// power is an exponent in a label, such as those of η^(1/3) and 2^t.
+var power = regexp.MustCompile(`\^(?:\(([^(){}]*)\)|([0-9A-Za-z]+))`)
+
+// raised writes the powers of a label as scripts.
+func raised(label string) string { return power.ReplaceAllString(label, "^{$1$2}") }
+
+// powers splits a label at its powers.
+func powers(label string) []piece {
+	if !power.MatchString(label) {
+		return []piece{{label, 0}}
 	}
-	return sans(s.title), 0
+	return pieces(raised(label))
 }
 
-func (s *Style) piecesWidth(ps []piece) vg.Length {
+// pieceFont returns the font of a piece of a line in a font, and how far it is raised.
+func (s *Style) pieceFont(f font.Font, p piece) (font.Font, vg.Length) {
+	switch p.script {
+	case 1:
+		return sans(s.script), 0.36 * f.Size
+	case -1:
+		return sans(s.script), -0.18 * f.Size
+	}
+	return f, 0
+}
+
+func (s *Style) piecesWidth(f font.Font, ps []piece) vg.Length {
 	var w vg.Length
 	for _, p := range ps {
-		pf, _ := s.pieceFont(p)
+		pf, _ := s.pieceFont(f, p)
 		w += s.textWidth(pf, p.text)
 	}
 	return w
@@ -272,19 +301,11 @@ func (s *Style) drawTitle(c draw.Canvas, lines []string, at vg.Point, upright bo
 	base := at.Y + blockHeight(f, len(lines))/2 - 0.85*f.Size
 	for _, line := range lines {
 		ps := pieces(line)
-		room := s.piecesWidth(ps)
-		if c := setterOf(c); c != nil {
-			c.set(f, vg.Point{X: at.X, Y: base}, room, 0.5, line, true)
-			ps = nil
-		}
-		x := at.X - room/2
-		for _, p := range ps {
-			pf, rise := s.pieceFont(p)
-			// SVG drops spaces at either end of a text.
-			word := strings.TrimLeft(p.text, " ")
-			indent := s.textWidth(pf, p.text) - s.textWidth(pf, word)
-			c.FillString(face(pf), vg.Point{X: x + indent, Y: base + rise}, word)
-			x += s.textWidth(pf, p.text)
+		room := s.piecesWidth(f, ps)
+		if t := setterOf(c); t != nil {
+			t.set(f, vg.Point{X: at.X, Y: base}, room, 0.5, line, true)
+		} else {
+			s.fill(c, f, vg.Point{X: at.X - room/2, Y: base}, ps)
 		}
 		base -= leading * f.Size
 	}

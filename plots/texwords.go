@@ -2,16 +2,12 @@ package plots
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
-
-// power is an exponent in a label, such as those of η^(1/3) and 2^t.
-var power = regexp.MustCompile(`\^(?:\(([^(){}]*)\)|([0-9A-Za-z]+))`)
 
 // texMaths is what stands for a sign in maths.
 var texMaths = map[rune]string{

@@ -91,19 +91,20 @@ an equal drop rate beside every method (control/SPEC names one alone); --ladder
 compares each strategy with the one before it; several --drift show acceptance
 against drift, several --lag what stale rollouts cost; --at-cost compares at
 matched cost, not matched steps.`,
-		Example: `  # the whole field on prompts like those of a GRPO run; without --population, on seven kinds of prompts
+		Example: `  # the whole field on prompts like those of a GRPO run; without --population, on seven kinds
   vigorlab compare --population beta:a=0.36,b=0.68 --strategy all --quick --out field
 
   # three methods on prompts like mine, which move while they are trained on
-  vigorlab compare --population beta:a=0.36,b=0.68 --strategy vigor --strategy dapo:n=8 --strategy knapsack \
-    --steps 20 --drift learning:rate=0.002 --replicates 8
+  vigorlab compare --population beta:a=0.36,b=0.68 --strategy vigor --strategy dapo:n=8 \
+    --strategy knapsack --steps 20 --drift learning:rate=0.002 --replicates 8
 
   # what is VIGOR's choice of prompts worth, beside groups of the same sizes by lot? step by step
-  vigorlab compare --population beta:a=0.36,b=0.68 --strategy control/vigor --strategy vigor --ladder --steps 8 --replicates 8
+  vigorlab compare --population beta:a=0.36,b=0.68 --strategy control/vigor --strategy vigor \
+    --ladder --steps 8 --replicates 8
 
   # how many groups are mixed the more prompts move, and the staler their rollouts are
-  vigorlab compare --population uniform --strategy thompson --drift walk:sd=0.05 --drift walk:sd=0.2 --lag 0 --lag 4 \
-    --steps 8 --replicates 8
+  vigorlab compare --population uniform --strategy thompson --drift walk:sd=0.05 \
+    --drift walk:sd=0.2 --lag 0 --lag 4 --steps 8 --replicates 8
 
   # on the outcomes of a real training run
   vigorlab compare --table outcomes.csv --strategy vigor --batch 4 --replicates 8`,

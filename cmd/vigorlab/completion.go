@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/distributions/fit"
 	"vigorlab/distributions/spec"
 	"vigorlab/sim/reward"
@@ -31,6 +33,7 @@ func completeFlags(cmd *cobra.Command) {
 		"policy":         completeSpec(policyForms(), nil),
 		"system":         completeSpec(systemForms(), nil),
 		"verifier":       completeSpec(verifierForms(), nil),
+		"figure":         completeFigures,
 		"family":         cobra.FixedCompletions(fit.Families(), cobra.ShellCompDirectiveNoFileComp),
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -59,6 +62,24 @@ func completeFlags(cmd *cobra.Command) {
 
 // readsFiles says of a line of usage whether its arguments are paths.
 var readsFiles = regexp.MustCompile(`^[a-z]+ (TABLE|PATH|RUNDIR|FILE)`)
+
+// completeFigures completes the names of the figures that every run directory of the
+// command line has; a directory that holds no run has none.
+func completeFigures(_ *cobra.Command, dirs []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	found := []cobra.Completion{allFigures}
+	for i, dir := range dirs {
+		record, err := rundir.Read(filepath.Clean(dir))
+		if err != nil {
+			continue
+		}
+		names := figureNames(record)
+		if i == 0 {
+			found = append(found, names...)
+		}
+		found = slices.DeleteFunc(found, func(name string) bool { return name != allFigures && !slices.Contains(names, name) })
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
 
 func names(forms []form) cobra.CompletionFunc {
 	var all []cobra.Completion

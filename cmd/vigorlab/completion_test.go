@@ -31,6 +31,25 @@ func completions(t *testing.T, words ...string) []string {
 	return slices.DeleteFunc(found, func(s string) bool { return !strings.HasPrefix(s, last) })
 }
 
+// TestFigureCompletions: --figure of plot completes to what the runs before it share.
+func TestFigureCompletions(t *testing.T) {
+	t.Chdir(t.TempDir())
+	command(t, strings.Fields("simulate --population uniform --batch 8 --replicates 2 --strategy vigor --out a")...)
+	command(t, strings.Fields("simulate --population uniform --batch 8 --replicates 2 --strategy fixed:g=8 --out b")...)
+	for _, c := range []struct{ line, want string }{
+		{"plot a --figure ", "all allocation group-sizes screening"},
+		{"plot a --figure=s", "screening"},
+		{"plot --figure s a", ""},
+		{"plot a b --figure ", "all allocation group-sizes"},
+		{"plot b a --figure ", "all allocation group-sizes"},
+		{"plot nowhere --figure ", "all"},
+	} {
+		if got := strings.Join(completions(t, strings.Split(c.line, " ")...), " "); got != c.want {
+			t.Errorf("%q completes to %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
 func TestCompletions(t *testing.T) {
 	for _, c := range []struct {
 		words []string

@@ -43,6 +43,16 @@ func TestHelpExamples(t *testing.T) {
 	}
 }
 
+// TestHelpIsNarrow: no line of a help text or of its examples is wider than 100 columns.
+func TestHelpIsNarrow(t *testing.T) {
+	root := newRoot(&app{})
+	for _, cmd := range append(root.Commands(), root) {
+		if cmd.Name() != "help" && cmd.Name() != "completion" { // cobra's own
+			checkWidth(t, "help "+cmd.Name(), strings.ReplaceAll(cmd.Long+"\n"+cmd.Example, "\n# ", "\n#"))
+		}
+	}
+}
+
 func runExamples(t *testing.T, cmd *cobra.Command) {
 	examples := commandsOf(cmd.Example)
 	if len(examples) == 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vigorlab/cmd/vigorlab/internal/figures"
@@ -66,6 +67,7 @@ func (g *gallery) save(d *rundir.Dir) (notes []string, err error) {
 		if !f.Bounded() { // as of one replicate, which has no error
 			f.Caption.Intervals = nil
 		}
+		f.Caption.Intervals = cutOff(f.Caption.Intervals, f.Data)
 		f.Caption.Strategies, f.Caption.What = markedStrategies(f.Caption.Strategies, f.Caption.What)
 		pictures, own, err := f.Pictures(figures.Look{Style: plots.Paper(), Formats: drawnFormats})
 		if err != nil {
@@ -105,10 +107,26 @@ func markedStrategies(specs []string, what string) ([]string, string) {
 
 // What intervals of captions are.
 const (
-	normalBatches    = "95 %, mean ± 1.96 standard errors over batches"
-	normalReplicates = "95 %, mean ± 1.96 standard errors over replicates"
-	normalPrompts    = "95 %, mean ± 1.96 standard errors over prompts"
+	normalBatches    = normalLaw + " over batches"
+	normalReplicates = normalLaw + " over replicates"
+	normalPrompts    = normalLaw + " over prompts"
 )
+
+// normalLaw begins what is said of intervals by the normal law, which know no ends.
+const normalLaw = "95 %, mean ± 1.96 standard errors"
+
+// cutOff says of intervals by the normal law that some end at 0, where some do: see
+// measured.
+func cutOff(intervals []string, data plots.Data) []string {
+	cut := slices.ContainsFunc(data.Table(), func(r plots.Row) bool { return r.Low == 0 && r.High > 0 })
+	said := slices.Clone(intervals)
+	for i, words := range said {
+		if cut && strings.HasPrefix(words, normalLaw) {
+			said[i] = words + ", cut off at 0"
+		}
+	}
+	return said
+}
 
 // replicated says how many of what there are; none where there is no randomness.
 func replicated(n int, format string, args ...any) []string {
@@ -158,10 +176,11 @@ func (c *comparison) drawings() *gallery {
 	return g
 }
 
-// measured returns a Monte Carlo point with its 95 % interval.
+// measured returns a Monte Carlo point of what is never below 0, such as rollouts or a
+// share, with its 95 % interval, which ends there at the latest.
 func measured(x float64, e sim.Estimate) plots.Point {
 	low, high := e.Interval95()
-	return plots.Point{X: x, Y: e.Mean, Low: low, High: high}
+	return plots.Point{X: x, Y: e.Mean, Low: max(low, 0), High: high}
 }
 
 func (c *comparison) allocationData(names []string) plots.AllocationData {

@@ -56,7 +56,8 @@ changes.
   vigorlab fit outcomes.csv --window 40 --family beta --family npmle --replicates 20 --format json
 
   # a table of VIGOR, whose groups outcomes chose
-  vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --replicates 10 --emit-table adaptive.csv
+  vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --replicates 10 \
+    --emit-table adaptive.csv
   vigorlab fit adaptive.csv --strategy vigor --family beta --replicates 20`,
 		Args: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },

@@ -50,7 +50,8 @@ step. The rest, some 25 bytes a rollout, lies beside --out until that is written
   vigorlab import rollouts --out pilot.csv
 
   # by the text of the prompts, and as Parquet
-  vigorlab import rollouts/1.jsonl rollouts/2.jsonl --from verl --group text --reward score --out pilot.parquet
+  vigorlab import rollouts/1.jsonl rollouts/2.jsonl --from verl --group text --reward score \
+    --out pilot.parquet
 
   # a table that is one already, with a report for a script
   vigorlab import outcomes.csv --out outcomes.jsonl --format json`,

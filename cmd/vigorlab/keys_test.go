@@ -313,7 +313,7 @@ func TestKeys(t *testing.T) {
 			"theorem2.speedup": "1 1/2 1/3", "validation": "reason times", "pilot.0": "gain prompts rollouts",
 		}},
 		{"report " + runOf(t, "theory", "--population", "uniform") + " --out " + filepath.Join(t.TempDir(), "page.html"), map[string]string{
-			"": "coding command page runs schema title version", "runs.0": "claims command directory figures tables",
+			"": "coding command page runs schema title version", "runs.0": "checks claims command directory figures tables",
 		}},
 		{"strategies", map[string]string{
 			"0":              "capabilities name parameters provenance source taxonomy",
@@ -321,7 +321,7 @@ func TestKeys(t *testing.T) {
 			"0.parameters.0": "default doc name range",
 		}},
 		{"policies", map[string]string{"0": "doc name parameters provenance source", "0.parameters.0": "default doc name range"}},
-		{"systems", map[string]string{"0": "diagnostics name parameters provenance source taxonomy", "0.parameters.0": "default doc name range"}},
+		{"systems", map[string]string{"0.diagnostics.0": "doc name title", "0": "diagnostics name parameters provenance source taxonomy", "0.parameters.0": "default doc name range"}},
 		{"populations", map[string]string{
 			"0":              "capabilities name parameters provenance source",
 			"0.parameters.0": "default doc name range",

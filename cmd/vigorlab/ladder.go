@@ -113,6 +113,7 @@ func (l *ladder) text(t *output.Text) {
 	for _, line := range report.Summary(l.Report) {
 		t.Note("", line)
 	}
+	t.Note("", "A published claim that fails is a result; exit code 1 means a failed check of vigorlab itself.")
 	t.Note("", "estimate is what the method in --format json gives, ± its standard error where it is Monte Carlo; reference is what the claim says or allows; rewards are in {-1, +1}.")
 }
 

@@ -62,7 +62,8 @@ The past is scored where nine in ten prompts, 40 at least, have 10 rows or more.
     --round-latency 20 --rollout-seconds 60 --concurrency 512
 
   # what equal weight for every prompt makes of it
-  vigorlab plan outcomes.csv --batch 64 --aggregate prompt --replicates 20 --worlds 40 --max-rounds 3 --format json`,
+  vigorlab plan outcomes.csv --batch 64 --aggregate prompt --replicates 20 --worlds 40 \
+    --max-rounds 3 --format json`,
 		Args: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.tables = args

@@ -543,15 +543,13 @@ func (p *planned) drawings() *gallery {
 	o := &p.options
 	g := newGallery("plan", figures.Caption{
 		Populations: []string{p.subject}, Strategies: []string{p.Best.Strategy, o.Default(), o.NoChange()},
-		Replicates: append(replicated(o.Worlds, "bootstrap samples of the pilot"), replicated(o.Replicates, "batches of %d prompts of each finalist", o.Batch)...),
-		Seeds:      []uint64{o.Seed}, Commands: []string{p.reproduce},
+		Seeds: []uint64{o.Seed}, Commands: []string{p.reproduce},
 	})
-	if o.Worlds+o.Replicates > 0 {
-		g.made.Caption.Intervals = []string{"95 %, over bootstrap samples of the pilot and over batches"}
-	}
+	worlds, batches := replicated(o.Worlds, "bootstrap samples of the pilot"), replicated(o.Replicates, "batches of %d prompts of each finalist", o.Batch)
 	if data, ok := p.planFigure(); ok {
-		what := "Left: the law behind the pilot's counts over the recorded ones, with the middle 95 % of the bootstrap's laws and Wilson's 95 % intervals. Right: the most gain at each cost, and schedules to compare with."
-		g.addWide("plan", what, &data)
+		c := &g.addWide("plan", "", &data).Caption
+		c.What, c.Intervals = p.planWords()
+		c.Replicates = p.orExact(append(worlds, batches...))
 	}
 	title := p.gainTitle()
 	for _, f := range p.fronts() {
@@ -566,7 +564,11 @@ func (p *planned) drawings() *gallery {
 		if len(line.First) < 2 {
 			continue
 		}
-		c := &g.add("front-"+f.by, "The most gain at each cost: exact for large batches, and simulated where there are intervals.", &plots.CurvesData{
+		what := "The most gain at each cost: exact for large batches, and simulated where there are intervals."
+		if o.Replicates == 0 {
+			what = "The most gain at each cost, exact for large batches."
+		}
+		c := &g.add("front-"+f.by, what, &plots.CurvesData{
 			Title: "Front of gain against " + f.axis, X: f.axis, Stairs: true, Marks: true,
 			Styles: [2]string{"mean field", fmt.Sprintf("batches of %d", p.options.Batch)},
 			Panels: []plots.CurvesPanel{{Y: title, Lines: []plots.Line{line}, Reference: 1, Name: "no change"}},
@@ -575,7 +577,7 @@ func (p *planned) drawings() *gallery {
 		for _, row := range f.rows {
 			c.Strategies = append(c.Strategies, row.Strategy)
 		}
-		c.Replicates, c.Intervals = replicated(o.Replicates, "batches of %d prompts of each finalist", o.Batch), []string{normalBatches}
+		c.Replicates, c.Intervals = p.orExact(batches), []string{normalBatches}
 	}
 	line := plots.Line{Label: p.subject}
 	for _, s := range p.Sizes {
@@ -589,7 +591,32 @@ func (p *planned) drawings() *gallery {
 			Panels: []plots.CurvesPanel{{Y: title, Lines: []plots.Line{line}, Reference: 1, Name: "no change"}},
 		}).Caption
 		c.Strategies = []string{p.Best.Strategy}
-		c.Replicates, c.Intervals = replicated(o.Worlds, "bootstrap samples of the pilot"), []string{"95 %, over bootstrap samples of the pilot"}
+		c.Replicates, c.Intervals = worlds, []string{overPilots}
 	}
 	return g
+}
+
+const overPilots = "95 %, over bootstrap samples of the pilot"
+
+// orExact says, where nothing was simulated, in which sense numbers are exact: a law
+// that was fitted is an estimate all the same.
+func (p *planned) orExact(replicates []string) []string {
+	if len(replicates) > 0 || p.Pilot == nil {
+		return replicates
+	}
+	return []string{"none, gains are exact for large batches of the law fitted to the pilot, whose error is not shown"}
+}
+
+// planWords says what the figure of the plan shows, and what its intervals are.
+func (p *planned) planWords() (what string, intervals []string) {
+	law, of := "", "95 %, Wilson's of the recorded shares"
+	intervals = []string{of}
+	if p.options.Worlds > 0 {
+		law, intervals = "the middle 95 % of the bootstrap's laws and ", []string{overPilots, of}
+		if p.options.Replicates > 0 {
+			intervals[0] += " and over batches"
+		}
+	}
+	return "Left: the law behind the pilot's counts over the recorded ones, with " + law +
+		"Wilson's 95 % intervals. Right: the most gain at each cost, and schedules to compare with.", intervals
 }

@@ -19,6 +19,7 @@ import (
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/plots"
+	"vigorlab/sim"
 )
 
 // command runs a command line that must succeed and returns what it prints.
@@ -346,13 +347,42 @@ func TestCaptionsStateWhatIsThere(t *testing.T) {
 	one := simulated(t, "--replicates", "1", "--emit-table", table)
 	fitted := filepath.Join(t.TempDir(), "fitted")
 	command(t, "fit", table, "--replicates", "0", "--out", fitted)
+	pilot := filepath.Join(t.TempDir(), "pilot.csv")
+	command(t, "simulate", "--population", "beta:a=0.3,b=0.7", "--batch", "300", "--strategy", "fixed:g=8", "--replicates", "1", "--emit-table", pilot)
+	plan := func(args ...string) string {
+		run := filepath.Join(t.TempDir(), "plan")
+		command(t, append([]string{"plan", pilot, "--worlds", "0", "--max-rounds", "3", "--out", run}, args...)...)
+		return run
+	}
 	for _, c := range []struct{ run, figure, want string }{
 		{one, "allocation", ". Replicates: 1 batch of 8 prompts. Intervals: none. Seed 1, "},
 		{one, "screening", ". Replicates: 1 batch of 8 prompts. Intervals: none. Seed 1, "},
+		{plan("--replicates", "0"), "plan", ". Replicates: none, gains are exact for large batches of the law fitted to the pilot, whose error is not shown. Intervals: 95 %, Wilson's of the recorded shares. Seed 1, "},
+		{plan("--replicates", "2"), "plan", "counts over the recorded ones, with Wilson's 95 % intervals. Right: "},
+		{plan("--replicates", "0"), "front-rounds", "The most gain at each cost, exact for large batches. Population"},
 		{fitted, "hill", ". Strategy: not said. Replicates: none. Intervals: 95 %, estimate ± 1.96 standard errors, cut off at 0. Seed 1, "},
 	} {
 		if got := read(t, filepath.Join(c.run, figuresFolder, c.figure+figures.MarkdownEnd)); !strings.Contains(got, c.want) {
 			t.Errorf("%s: the caption is %s, want in it %s", c.figure, got, c.want)
+		}
+	}
+}
+
+// TestIntervalsEndAtZero: what is never below 0 has no interval below it, and the caption
+// says that it was cut off.
+func TestIntervalsEndAtZero(t *testing.T) {
+	low := measured(1, sim.Estimate{Mean: 1, SE: 2})
+	whole := measured(1, sim.Estimate{Mean: 1, SE: 0.1})
+	if low.Low != 0 || !(low.High > 4.9) || !(whole.Low > 0.8) {
+		t.Errorf("intervals %v and %v", low, whole)
+	}
+	for _, c := range []struct {
+		point plots.Point
+		want  string
+	}{{low, normalReplicates + ", cut off at 0"}, {whole, normalReplicates}, {measured(1, sim.Estimate{}), normalReplicates}} {
+		data := &plots.AllocationData{Strategies: []plots.Family{{Label: "a", MonteCarlo: []plots.Point{c.point}}}}
+		if got := cutOff([]string{normalReplicates}, data); got[0] != c.want {
+			t.Errorf("%v: the caption says %q, want %q", c.point, got[0], c.want)
 		}
 	}
 }
@@ -435,5 +465,68 @@ func TestReadmePlot(t *testing.T) {
 	table := read(t, filepath.Join("both", "allocation.csv"))
 	if rows := strings.Count(table, "\n"); rows != 81 {
 		t.Errorf("both/allocation.csv has %d lines, want a heading and the 40 numbers of two runs", rows)
+	}
+	t.Run("latex", func(t *testing.T) { checkReadmeLaTeX(t, section) })
+	t.Run("pandas", func(t *testing.T) { checkReadmePandas(t, section) })
+}
+
+// checkReadmeLaTeX sets README's block in a document of two columns, 7 inches wide as
+// --width page is, with the picture as PDF and as TeX: nothing is missing or too wide.
+func checkReadmeLaTeX(t *testing.T, section string) {
+	needTeX(t)
+	_, block, ok := strings.Cut(section, "\n```latex\n")
+	block, _, ended := strings.Cut(block, "```\n")
+	const picture = `\includegraphics{both/allocation.pdf}`
+	if !ok || !ended || !strings.Contains(block, picture) {
+		t.Fatalf("README has no block of LaTeX with %s", picture)
+	}
+	runTable(t, strings.Fields("plot seed1 seed2 --figure allocation --width page --image tex --out both --force"))
+	for _, way := range []string{`\usepackage{graphicx}`, `\usepackage{pgf}`, picture, `\input{both/allocation}`} {
+		if !strings.Contains(section, strings.NewReplacer(picture, `\includegraphics`).Replace(way)) {
+			t.Errorf("README does not say %s", way)
+		}
+	}
+	drawn := strings.Replace(block, picture, `\input{both/allocation}`, 1)
+	drawn = strings.Replace(drawn, `\input{both/allocation.caption}`, `\caption{The same in the fonts of the document.}`, 1)
+	document := "\\documentclass[twocolumn]{article}\n\\usepackage{graphicx}\n\\usepackage{pgf}\n" +
+		"\\setlength\\textwidth{7in}\n\\begin{document}\n" + block + drawn + "Text.\n\\end{document}\n"
+	if err := os.WriteFile("paper.tex", []byte(document), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex").CombinedOutput()
+	if err != nil {
+		t.Fatalf("pdflatex: %v\n%s", err, out)
+	}
+	for line := range strings.Lines(read(t, "paper.log")) {
+		if strings.HasPrefix(line, "Overfull") || strings.HasPrefix(line, "Missing character") {
+			t.Error(line)
+		}
+	}
+}
+
+// needTeX skips, or fails, where LaTeX or its pictures are missing.
+func needTeX(t *testing.T) {
+	t.Helper()
+	if exec.Command("kpsewhich", "graphicx.sty", "pgf.sty").Run() == nil {
+		return
+	}
+	const missing = "no pdflatex with graphicx and pgf: apt-get install texlive-latex-base texlive-pictures"
+	if os.Getenv("VIGORLAB_NO_SKIP") != "" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+}
+
+// checkReadmePandas runs README's line on the table of a figure.
+func checkReadmePandas(t *testing.T, section string) {
+	needNotebooks(t)
+	line := regexp.MustCompile(`pandas\.read_csv\([^)]*\)`).FindString(section)
+	if line == "" {
+		t.Fatal("README has no pandas.read_csv")
+	}
+	out, err := exec.Command(notebookPython, "-c", "import pandas\nt = "+line+"\nprint(len(t), *t.columns)").CombinedOutput()
+	const want = "80 panel group series number x y low high\n"
+	if err != nil || string(out) != want {
+		t.Errorf("%s: %v: %q, want %q", line, err, out, want)
 	}
 }

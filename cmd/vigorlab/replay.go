@@ -55,7 +55,8 @@ The two need not have the truth between them; only more rollouts a prompt help.`
   vigorlab replay --table outcomes.csv --draw posterior --batch 4 --replicates 100
 
   # only rollouts that were recorded, each at most once
-  vigorlab replay --table outcomes.csv --draw without --strategy fixed:g=4 --replicates 100 --format csv`,
+  vigorlab replay --table outcomes.csv --draw without --strategy fixed:g=4 --replicates 100 \
+    --format csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	flags := cmd.Flags()

@@ -33,14 +33,17 @@ but the one that sorts. It is made for paper and phones too, light and dark.
 
 It computes nothing, and it shows complete runs alone: one that was stopped, or whose
 files are lost or cannot be read, is refused. A number that somebody changed in a file
-is shown as it stands there. Of results.csv it shows at most 1,000 rows a run. Names of folders above the run directory, and of the machine, stay at home,
-unless the command line that made the run has them.`,
+is shown as it stands there. Of a table it shows at most 1,000 rows, and says there and
+on standard error where the others are. Names of folders above the run directory, and of
+the machine, stay at home, unless the command line that made the run has them.`,
 		Example: `  # one run
-  vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --batch 64 --replicates 50 --out easy
+  vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --batch 64 --replicates 50 \
+    --out easy
   vigorlab report easy --out easy.html
 
   # several runs, under a title of your own
-  vigorlab simulate --population beta:a=0.1,b=0.9 --strategy vigor --batch 64 --replicates 50 --out hard
+  vigorlab simulate --population beta:a=0.1,b=0.9 --strategy vigor --batch 64 --replicates 50 \
+    --out hard
   vigorlab report easy hard --title Populations --out both.html`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, dirs []string) error { return f.run(cmd.Context(), a, dirs) },
@@ -50,6 +53,7 @@ unless the command line that made the run has them.`,
 	flags.Var(&textFlag{&f.out, "out", "a file", &f.faults}, "out", "write the page to `FILE`, which ends in .html")
 	f.registerFormat(flags)
 	flags.BoolVar(&f.force, "force", false, "replace the file of --out")
+	flags.BoolVar(&f.quiet, "quiet", false, "no warnings on standard error")
 	return cmd
 }
 
@@ -62,6 +66,7 @@ func (f *reportFlags) run(ctx context.Context, a *app, dirs []string) error {
 	if err != nil {
 		return err
 	}
+	f.outsideRuns(dirs)
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -72,7 +77,22 @@ func (f *reportFlags) run(ctx context.Context, a *app, dirs []string) error {
 	if err := rundir.WriteFile(path, func(w io.Writer) error { return pages.Write(stopped{ctx, w}, title, runs) }); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
+	for i, r := range runs {
+		for _, left := range r.Left {
+			f.warn(a, []string{fmt.Sprintf("%s: %s are not on the page", shown(dirs[i]), left)})
+		}
+	}
 	return f.result(dirs, title, runs).print(a, f.format)
+}
+
+// outsideRuns records where --out lies in one of the runs, which a page is no part of:
+// it could take the place of a file that run.json lists.
+func (f *reportFlags) outsideRuns(dirs []string) {
+	for _, dir := range dirs {
+		if f.out != "" && inside(f.out, dir) {
+			f.addf("--out %s lies in the run directory %s, want another place", shown(f.out), shown(dir))
+		}
+	}
 }
 
 // file checks --out and returns the file to write.
@@ -127,6 +147,7 @@ type reportRow struct {
 	Directory string `parquet:"directory"`
 	Command   string `parquet:"command"`
 	Claims    int    `parquet:"claims"`
+	Checks    int    `parquet:"checks"`
 	Tables    int    `parquet:"tables"`
 	Figures   int    `parquet:"figures"`
 }
@@ -136,12 +157,13 @@ func (f *reportFlags) result(dirs []string, title string, runs []*pages.Run) res
 	var rows []reportRow
 	list := []output.Object{}
 	for i, r := range runs {
-		row := reportRow{dirs[i], r.Record.Command, r.Claims, r.Tables, r.Figures}
+		row := reportRow{dirs[i], r.Record.Command, r.Claims, r.Checks, r.Tables, r.Figures}
 		rows = append(rows, row)
 		list = append(list, output.Object{
 			{Key: "directory", Value: row.Directory},
 			{Key: "command", Value: row.Command},
 			{Key: "claims", Value: row.Claims},
+			{Key: "checks", Value: row.Checks},
 			{Key: "tables", Value: row.Tables},
 			{Key: "figures", Value: row.Figures},
 		})
@@ -165,9 +187,9 @@ func (f *reportFlags) text(t *output.Text, dirs []string, rows []reportRow) {
 	line.add("out", f.out)
 	t.Command(line.String())
 	t.Blank()
-	g := output.Grid{Head: []string{"run", "command", "claims", "tables", "figures"}, Left: 1}
+	g := output.Grid{Head: []string{"run", "command", "claims", "checks", "tables", "figures"}, Left: 1}
 	for _, r := range rows {
-		g.Add(r.Directory, r.Command, fmt.Sprint(r.Claims), fmt.Sprint(r.Tables), fmt.Sprint(r.Figures))
+		g.Add(r.Directory, r.Command, fmt.Sprint(r.Claims), fmt.Sprint(r.Checks), fmt.Sprint(r.Tables), fmt.Sprint(r.Figures))
 	}
 	t.Grid(g)
 }

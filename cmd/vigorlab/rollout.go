@@ -74,14 +74,16 @@ rewards of the rounds that were asked for before, and from --holdout further
 rollouts a prompt, which progress needs. DIR holds rollouts.jsonl, which import
 reads, table.csv, results and figures.`,
 		Example: `  # no server: synthetic prompts, and 8 rollouts a prompt held out
-  vigorlab rollout --source synthetic:beta:a=0.3,b=0.7 --batch 64 --strategy vigor --holdout 8 --out simulated
+  vigorlab rollout --source synthetic:beta:a=0.3,b=0.7 --batch 64 --strategy vigor --holdout 8 \
+    --out simulated
 
   # recorded prompts, each of their rollouts at most once
   vigorlab rollout --source table:path=outcomes.csv,draw=without --strategy fixed:g=4 --format json
 
   # what would be asked of a server, before anything is paid
-  vigorlab rollout --base-url http://127.0.0.1:8000/v1 --model NAME --prompts questions.jsonl --verifier numeric \
-    --strategy vigor --max-tokens 256 --rollout-seconds 2 --out live --dry-run`,
+  vigorlab rollout --base-url http://127.0.0.1:8000/v1 --model NAME --prompts questions.jsonl \
+    --verifier numeric --strategy vigor --max-tokens 256 --rollout-seconds 2 --out live \
+    --dry-run`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.registerRollout(cmd)

@@ -71,10 +71,12 @@ u = 4p(1-p) of a prompt with success probability p.`,
   vigorlab theory --population pareto-variance:shape=1.5,min=0.01,max=1 --strategy vigor
 
   # the same by Monte Carlo, beside fixed groups; --out keeps figures, tables and how to repeat them
-  vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --strategy fixed:g=8 --replicates 200 --out run
+  vigorlab simulate --population beta:a=0.3,b=0.7 --strategy vigor --strategy fixed:g=8 \
+    --replicates 200 --out run
 
   # logs of a trainer, or a table as here, to a plan for your prompts
-  vigorlab simulate --population beta:a=0.3,b=0.7 --batch 400 --strategy fixed:g=8 --replicates 2 --emit-table pilot.csv
+  vigorlab simulate --population beta:a=0.3,b=0.7 --batch 400 --strategy fixed:g=8 \
+    --replicates 2 --emit-table pilot.csv
   vigorlab fit pilot.csv --family beta --replicates 20
   vigorlab plan pilot.csv --batch 64 --replicates 20 --worlds 40 --max-rounds 3
 

@@ -32,7 +32,8 @@ a file.`,
   vigorlab theory --population beta:a=0.1,b=0.3 --strategy vigor:m0=4,rounds=2,alpha=1/4,gamma=4
 
   # three side by side on the same batches, one of them from a file
-  vigorlab simulate --population uniform --replicates 100 --strategy vigor --strategy fixed:g=8 --strategy @schedule.txt`,
+  vigorlab simulate --population uniform --replicates 100 --strategy vigor --strategy fixed:g=8 \
+    --strategy @schedule.txt`,
 		Args: func(*cobra.Command, []string) error { return nil },
 		RunE: func(_ *cobra.Command, names []string) error {
 			if err := flags.err(); err != nil {

@@ -96,25 +96,28 @@ an equal drop rate beside every method, --ladder compares each strategy with the
 before it, --system m2po:lag=K, repeated, is the sweep of staleness, and rollouts to a
 target are matched cost by themselves; compare has acceptance against drift.`,
 		Example: `  # does VIGOR save rollouts on a policy with one logit a prompt?
-  vigorlab train --population beta:a=0.5,b=0.5 --strategy vigor --policy logit:floor=1e-6 --target 0.8 \
-    --batch 16 --lr 1,2,4,8 --seeds 6 --choose-seeds 2 --out trained
+  vigorlab train --population beta:a=0.5,b=0.5 --strategy vigor --policy logit:floor=1e-6 \
+    --target 0.8 --batch 16 --lr 1,2,4,8 --seeds 6 --choose-seeds 2 --out trained
 
-  # is it VIGOR's choice of prompts, or its group sizes alone? fixed groups, its random control, VIGOR
-  vigorlab train --population beta:a=0.5,b=0.5 --strategy control/vigor --strategy vigor --ladder --policy logit:floor=1e-6 \
-    --target 0.8 --batch 16 --lr 4 --seeds 8
+  # is it VIGOR's choice of prompts, or its group sizes alone? fixed groups, its random control,
+  # VIGOR
+  vigorlab train --population beta:a=0.5,b=0.5 --strategy control/vigor --strategy vigor \
+    --ladder --policy logit:floor=1e-6 --target 0.8 --batch 16 --lr 4 --seeds 8
 
   # the same weight for every prompt, at one learning rate of your own
-  vigorlab train --population uniform --policy logit:floor=1e-6 --strategy vigor --aggregate both --lr 5 \
-    --batch 16 --seeds 6 --target 0.8
+  vigorlab train --population uniform --policy logit:floor=1e-6 --strategy vigor \
+    --aggregate both --lr 5 --batch 16 --seeds 6 --target 0.8
 
   # prompts that share features, judged by prompts that were held out
-  vigorlab train --population uniform --policy linear:overlap=0.5,heldout=64,floor=1e-6 --strategy vigor --eval held-out \
-    --target 0.8 --batch 16 --lr 0.5 --seeds 6 --max-rollouts 20000
+  vigorlab train --population uniform --policy linear:overlap=0.5,heldout=64,floor=1e-6 \
+    --strategy vigor --eval held-out --target 0.8 --batch 16 --lr 0.5 --seeds 6 \
+    --max-rollouts 20000
 
   # how much do stale answers cost, under two rules that limit ratios? quality against lag
-  vigorlab train --population beta:a=1,b=4 --policy softmax:answers=5,near=1,gap=1,floor=1e-3 --batch 16 --prompts 32 --lr 2 \
-    --system m2po:lag=0 --system m2po:lag=64 --system m2po:lag=0,rule=clip --system m2po:lag=64,rule=clip \
-    --target 0.95 --max-steps 80 --seeds 6`,
+  vigorlab train --population beta:a=1,b=4 --policy softmax:answers=5,near=1,gap=1,floor=1e-3 \
+    --batch 16 --prompts 32 --lr 2 --system m2po:lag=0 --system m2po:lag=64 \
+    --system m2po:lag=0,rule=clip --system m2po:lag=64,rule=clip --target 0.95 --max-steps 80 \
+    --seeds 6`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.registerTraining(cmd)

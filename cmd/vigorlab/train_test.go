@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/plots"
@@ -258,7 +259,7 @@ func TestSystemPictures(t *testing.T) {
 	tr, _ := distinctTraining()
 	tr.Arms[1].System = "nested-reft:skip=0.1,weight=importance,baseline=raw,pass=0.1"
 	for _, r := range []*trial.Report{tr.Arms[0].Common, tr.Arms[1].Own} {
-		r.Curve[0].Series = append(r.Curve[0].Series, trial.Series{Name: "system_chi_square", Estimate: sim.Estimate{Mean: 7}, Low: 6, High: 8})
+		r.Curve[0].Series = append(r.Curve[0].Series, trial.Series{Name: "system_chi_square", Estimate: sim.Estimate{Mean: 7}, Low: 6, High: 8, Seeds: 2})
 	}
 	i := 0
 	for _, p := range tr.pictures() {
@@ -266,8 +267,11 @@ func TestSystemPictures(t *testing.T) {
 			continue
 		}
 		i++
-		if p.name != "system-diagnostics-nested-reft" || !strings.HasPrefix(p.caption, "A reconstruction. ") || len(p.data.Panels) != 1 || len(p.data.Panels[0].Lines) != 1 {
+		if p.name != "system-diagnostics-nested-reft" || !strings.HasPrefix(p.caption, "A reconstruction. ") || !strings.Contains(p.caption, "exact, their mean (in the results: chi_square)") || len(p.data.Panels) != 1 || len(p.data.Panels[0].Lines) != 1 {
 			t.Fatalf("%+v, want one panel of one arm, labelled", p)
+		}
+		if got := p.data.Panels[0].Y; !strings.HasPrefix(got, "χ^{2} of π to μ") {
+			t.Errorf("the axis is %q, want words and a symbol", got)
 		}
 		if q := p.data.Panels[0].Lines[0].First; len(q) != 1 || q[0] != (plots.Point{X: 8, Y: 7, Low: 6, High: 8}) {
 			t.Errorf("%+v", q)
@@ -275,6 +279,50 @@ func TestSystemPictures(t *testing.T) {
 	}
 	if i != 1 {
 		t.Errorf("%d pictures of systems, want 1", i)
+	}
+}
+
+// TestDiagnosticsHaveTitles: what systems report has words for an axis, not its key.
+func TestDiagnosticsHaveTitles(t *testing.T) {
+	for _, s := range train.Systems() {
+		for _, d := range s.Diagnostics {
+			if len(d.Title) < 8 || strings.Contains(d.Title, d.Name) {
+				t.Errorf("%s: %s has the title %q", s.Name, d.Name, d.Title)
+			}
+		}
+	}
+}
+
+// TestBandsOfSeeds: a band along training is that of two seeds or more, and the
+// captions claim no other.
+func TestBandsOfSeeds(t *testing.T) {
+	for _, seeds := range []int{1, 2} {
+		tr, _ := distinctTraining()
+		for i := range tr.Arms {
+			for _, r := range []*trial.Report{tr.Arms[i].Common, tr.Arms[i].Own} {
+				for c := range r.Curve {
+					for s := range r.Curve[c].Series {
+						r.Curve[c].Series[s].Seeds = seeds
+					}
+				}
+			}
+		}
+		curves := 0
+		for _, p := range tr.pictures() {
+			band := strings.Contains(p.caption, curveBand)
+			if band != (p.curve && seeds > 1) {
+				t.Errorf("%d seeds: %s says %q", seeds, p.name, p.caption)
+			}
+			if bounded := (&figures.Figure{Data: &p.data}).Bounded(); p.curve && bounded != (seeds > 1) {
+				t.Errorf("%d seeds: %s has a band: %v", seeds, p.name, bounded)
+			}
+			if p.curve {
+				curves++
+			}
+		}
+		if curves == 0 {
+			t.Error("no picture along training")
+		}
 	}
 }
 

@@ -96,15 +96,20 @@ func (t *training) systemPictures() []picture {
 	var pictures []picture
 	for _, s := range train.Systems() {
 		p := picture{
-			name:    "system-diagnostics-" + s.Name,
-			caption: "What " + s.Name + " reports, means over the steps since the point before.",
-			data:    plots.CurvesData{Title: "What " + s.Name + " reports", X: "steps"},
+			name:  "system-diagnostics-" + s.Name,
+			curve: true,
+			data:  plots.CurvesData{Title: "What " + s.Name + " reports", X: "steps"},
 		}
+		var words []string
+		for _, d := range s.Diagnostics {
+			if panel := t.panelOf(s.Name, d); len(withLines([]plots.CurvesPanel{panel})) > 0 {
+				p.data.Panels = append(p.data.Panels, panel)
+				words = append(words, strings.ReplaceAll(d.Doc, "^2", "²")+" (in the results: "+d.Name+")")
+			}
+		}
+		p.caption = "What " + s.Name + " reports, means over the steps since the point before. In the order of the panels: " + strings.Join(words, "; ") + "."
 		if s.Provenance == reconstruction {
 			p.caption = "A " + reconstruction + ". " + p.caption
-		}
-		for _, d := range s.Diagnostics {
-			p.data.Panels = append(p.data.Panels, t.panelOf(s.Name, d.Name))
 		}
 		pictures = append(pictures, p)
 	}
@@ -112,12 +117,12 @@ func (t *training) systemPictures() []picture {
 }
 
 // panelOf returns a figure of a system, arm by arm.
-func (t *training) panelOf(system, name string) plots.CurvesPanel {
-	panel := plots.CurvesPanel{Y: strings.ReplaceAll(name, "_", " "), Reference: math.NaN()}
+func (t *training) panelOf(system string, d train.Figure) plots.CurvesPanel {
+	panel := plots.CurvesPanel{Y: d.Title, Reference: math.NaN()}
 	names := t.names()
 	for _, e := range t.final() {
 		if isSpecOf(e.System, system) && len(panel.Lines) < mostCurves {
-			panel.Lines = append(panel.Lines, plots.Line{Label: names[e.arm], First: along(e.report, "", trial.DiagnosticSeries+name)})
+			panel.Lines = append(panel.Lines, plots.Line{Label: names[e.arm], First: along(e.report, "", trial.DiagnosticSeries+d.Name)})
 		}
 	}
 	return panel

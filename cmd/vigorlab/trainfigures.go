@@ -17,6 +17,7 @@ type picture struct {
 	name, caption string
 	data          plots.CurvesData
 	chose         bool // it shows every rate, on the seeds that chose one
+	curve         bool // it follows runs along training, with the band of curveBand
 }
 
 // alt says in words what is drawn, for those who do not see it.
@@ -42,14 +43,17 @@ func (t *training) drawings() *gallery {
 	}
 	g := newGallery("train", figures.Caption{
 		Populations: []string{t.population}, Strategies: strategies, Replicates: replicated(t.Seeds, "training runs an arm, one a seed"),
-		Intervals: []string{fmt.Sprintf("%.3g %% of medians and ratios, along a curve the middle 80 %% of the runs", 100*t.Level)},
+		Intervals: []string{fmt.Sprintf("%.3g %% of medians, ratios and means over seeds", 100*t.Level)},
 		Seeds:     []uint64{t.flags.seed}, Commands: []string{t.reproduce},
 	})
 	g.made.Coding = output.Binary
 	for _, p := range t.pictures() {
 		f := g.add(p.name, p.caption, &p.data)
-		if len(p.data.Panels) == 2 { // more than two panels stand above each other
+		if len(p.data.Panels) > 1 {
 			f.Width = plots.TwoColumn
+		}
+		if p.curve {
+			f.Caption.Intervals = []string{curveBand}
 		}
 		if p.chose {
 			f.Caption.Replicates = replicated(t.ChooseSeeds, "training runs an arm and rate, one a seed")
@@ -99,12 +103,26 @@ func (t *training) pictures() []picture {
 		p.data.Panels = withLines(p.data.Panels)
 		if len(p.data.Panels) > 0 {
 			if !p.chose {
-				p.caption += " Arms are shown " + at + "; bands are intervals or, along a curve, the middle 80 % of the seeds."
+				p.caption += " Arms are shown " + at + p.bands() + "."
 			}
 			some = append(some, p)
 		}
 	}
 	return some
+}
+
+// curveBand is what the bands along training are, of two seeds or more.
+const curveBand = "the middle 80 % of the seeds"
+
+// bands says what the picture's bands are, where it has some.
+func (p *picture) bands() string {
+	switch f := (figures.Figure{Data: &p.data}); {
+	case !f.Bounded():
+		return ""
+	case p.curve:
+		return "; bands are " + curveBand
+	}
+	return "; bands are intervals"
 }
 
 // withLines leaves out panels without a point.
@@ -149,7 +167,11 @@ func along(r *trial.Report, spent, name string) []plots.Point {
 			x = s.Mean
 		}
 		if s := seriesAt(c, name); s != nil {
-			points = append(points, plots.Point{X: x, Y: s.Mean, Low: s.Low, High: s.High})
+			p := plots.At(x, s.Mean)
+			if s.Seeds > 1 { // one has no middle
+				p.Low, p.High = s.Low, s.High
+			}
+			points = append(points, p)
 		}
 	}
 	return points
@@ -165,7 +187,7 @@ func (t *training) learning(name, xTitle, spent string) picture {
 			Label: names[e.arm], First: along(e.report, spent, "success"), Second: along(e.report, spent, "held_out"),
 		})
 	}
-	return picture{name: name, caption: "Learning curves, as far as all seeds run.", data: plots.CurvesData{
+	return picture{name: name, curve: true, caption: "Learning curves, as far as all seeds run.", data: plots.CurvesData{
 		Title: "Learning curves", X: xTitle, Styles: [2]string{"trained prompts", "held-out prompts"}, Panels: []plots.CurvesPanel{panel},
 	}}
 }
@@ -184,7 +206,7 @@ func (t *training) over(name, caption, xTitle, spent string, axes ...axisOf) pic
 		}
 		d.Panels = append(d.Panels, panel)
 	}
-	return picture{name: name, caption: caption, data: d}
+	return picture{name: name, curve: true, caption: caption, data: d}
 }
 
 // pointOf returns a figure at x; without an estimate it is not drawn.

@@ -35,9 +35,9 @@ func newVerify(a *app) *cobra.Command {
 		Short: "Climb the ladder of claims: what holds, what fails, what cannot be tested here",
 		Long: `verify checks every claim of the theory against exact computations, simulation,
 enumeration, recorded outcomes and a live run, rung by rung. A claim holds, holds within d
-(it is off by d, at most 10 % of what it claims), fails, or cannot be tested. A published claim that fails is
-a result; a check of vigorlab's own code that fails is an error of vigorlab, and
-the exit code is 1. With --out it writes figures and tables of the rungs and
+(it is off by d, at most 10 % of what it claims), fails, or cannot be tested. A published
+claim that fails is a result; a check of vigorlab's own code that fails is an error of
+vigorlab, and the exit code is 1. With --out it writes figures and tables of the rungs and
 report.md, and goes on where an interrupted run stopped.
 
 Rungs 1 to 5 are VIGOR's theorems, 6 training, 7 recorded outcomes, 8 a live
@@ -54,7 +54,8 @@ does to the update.`,
   vigorlab verify --quick --only 7 --table outcomes.csv
 
   # does one half of a live run's prompts foretell the other?
-  vigorlab rollout --source synthetic:beta:a=0.3,b=0.7 --batch 512 --strategy vigor --holdout 2 --out live
+  vigorlab rollout --source synthetic:beta:a=0.3,b=0.7 --batch 512 --strategy vigor --holdout 2 \
+    --out live
   vigorlab verify --quick --only 8 --live live`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("only") && len(f.only) == 0 {

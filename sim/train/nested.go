@@ -57,8 +57,8 @@ var nestedKind = systemKind{
 			{Name: "pass", Default: "0.1", Range: "x >= 0", Doc: "cost of the full policy's pass over a trained rollout, in full rollouts (ours)"},
 		},
 		Diagnostics: []Figure{
-			{"chi_square", "chi^2(pi || mu) of the step's groups, exact, their mean"},
-			{"max_weight", "the largest pi/mu of an outcome of the step's groups"},
+			{"chi_square", "χ^{2} of π to μ, mean of groups", "chi^2(pi || mu) of the step's groups, exact, their mean"},
+			{"max_weight", "largest π/μ of an outcome", "the largest pi/mu of an outcome of the step's groups"},
 		},
 		Provenance: "reconstruction",
 		Source:     "Nested-ReFT, arXiv 2508.10123: only the abstract could be read, the rest is our own derivation",

@@ -79,8 +79,9 @@ type SystemInfo struct {
 
 // A Figure says what a diagnostic is.
 type Figure struct {
-	Name string `json:"name"`
-	Doc  string `json:"doc"`
+	Name  string `json:"name"`
+	Title string `json:"title"` // of an axis: words and symbols, scripts as in M_{2} and χ^{2}
+	Doc   string `json:"doc"`
 }
 
 // Systems lists what NewSystem knows.

@@ -172,17 +172,36 @@ func Overlay(runs []Run) (*Figure, []string, error) {
 		return nil, nil, fmt.Errorf("figure %s: %w", all.Name, err)
 	}
 	all.Data = data
+	all.Caption.What = whatOf(runs, len(all.Caption.Commands))
 	for i, note := range notes {
 		notes[i] = fmt.Sprintf("figure %s: %s", all.Name, note)
 	}
 	return &all, notes, nil
 }
 
-// join adds what other states beyond c.
-func (c *Caption) join(other *Caption) {
-	if other.What != c.What {
-		c.What += " " + other.What
+// whatOf says what is drawn, once or run by run, and how labels name the runs, whose
+// commands stand in the same order where each has its own.
+func whatOf(runs []Run, commands int) string {
+	what := runs[0].Figure.Caption.What
+	alike := !slices.ContainsFunc(runs, func(r Run) bool { return r.Figure.Caption.What != what })
+	names := make([]string, len(runs))
+	var each []string
+	for i, r := range runs {
+		names[i] = r.Name
+		each = append(each, r.Name+": "+r.Figure.Caption.What)
 	}
+	if !alike {
+		what = strings.Join(each, " ")
+	}
+	order := ""
+	if commands == len(runs) {
+		order = ", in the order of their commands"
+	}
+	return fmt.Sprintf("%s Labels end in the run that numbers are of: %s%s.", what, strings.Join(names, "; "), order)
+}
+
+// join adds what other states beyond c, its words apart.
+func (c *Caption) join(other *Caption) {
 	c.Populations = union(c.Populations, other.Populations)
 	c.Strategies = union(c.Strategies, other.Strategies)
 	c.Replicates = union(c.Replicates, other.Replicates)

@@ -454,11 +454,19 @@ func TestOverlay(t *testing.T) {
 		t.Fatal(err, notes)
 	}
 	if !slices.Equal(all.Caption.Seeds, []uint64{1, 2}) || !slices.Equal(all.Caption.Populations, []string{"uniform", "1", "2"}) ||
-		all.Caption.What != a.Figure.Caption.What || all.Width != plots.TwoColumn || len(all.Data.Table()) != 2 {
+		all.Caption.What != a.Figure.Caption.What+" Labels end in the run that numbers are of: seed = 1; seed = 2." || all.Width != plots.TwoColumn || len(all.Data.Table()) != 2 {
 		t.Errorf("%+v", all)
 	}
 	if len(a.Figure.Caption.Seeds) != 1 || a.Figure.Data.Table()[0].Series != "vigor" {
 		t.Errorf("the first run became %+v", a.Figure)
+	}
+	b.Figure.Caption.What, b.Figure.Caption.Commands = "Other.", []string{"vigorlab plan --seed 2"}
+	if all, _, err = figures.Overlay([]figures.Run{a, b}); err != nil {
+		t.Fatal(err)
+	}
+	const what = "seed = 1: Gain [R] at 95 % of_cost. seed = 2: Other. Labels end in the run that numbers are of: seed = 1; seed = 2, in the order of their commands."
+	if got := all.Caption.What; got != what {
+		t.Errorf("the caption says %q, want %q", got, what)
 	}
 	for want, runs := range map[string][]figures.Run{
 		"figure front_1%: rewards are of signed coding in one run and of binary in another": {a, run(2, output.Binary, bars("vigor"))},

@@ -5,6 +5,7 @@
 package pages
 
 import (
+	"bufio"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -37,7 +38,9 @@ type Run struct {
 	Warnings []string
 	Sections []Section
 
-	Claims, Tables, Figures int // that the sections show
+	Claims, Checks, Tables, Figures int // that the sections show
+
+	Left []string // what of tables is not on the page, and says so there
 }
 
 // A Count is how many claims have a verdict.
@@ -106,10 +109,14 @@ func policy() string {
 
 // Write writes the page of runs in their order. The same runs give the same bytes.
 func Write(w io.Writer, title string, runs []*Run) error {
-	return page.Execute(w, struct {
+	buffer := bufio.NewWriter(w) // the template writes word by word
+	if err := page.Execute(buffer, struct {
 		Title, Policy string
 		Style         template.CSS
 		Script        template.JS
 		Runs          []*Run
-	}{title, policy(), template.CSS(pageStyle), template.JS(pageScript), runs})
+	}{title, policy(), template.CSS(pageStyle), template.JS(pageScript), runs}); err != nil {
+		return err
+	}
+	return buffer.Flush()
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -246,8 +247,8 @@ func TestTally(t *testing.T) {
 	r, err := pages.Read(write(t, "ladder", "verify", ladder()), "run-1")
 	must(t, err)
 	want := []pages.Count{{Verdict: "holds", Number: 0}, {Verdict: "holds within d", Number: 1}, {Verdict: "fails", Number: 1}, {Verdict: "cannot be tested here", Number: 1}}
-	if !slices.Equal(r.Tally, want) || r.Claims != 4 || r.Tables != 4 || r.Figures != 1 {
-		t.Errorf("tally %v of %d claims, %d tables, %d figures", r.Tally, r.Claims, r.Tables, r.Figures)
+	if !slices.Equal(r.Tally, want) || r.Claims != 3 || r.Checks != 1 || r.Tables != 4 || r.Figures != 1 {
+		t.Errorf("tally %v of %d claims, %d checks, %d tables, %d figures", r.Tally, r.Claims, r.Checks, r.Tables, r.Figures)
 	}
 }
 
@@ -272,6 +273,60 @@ func TestManyRows(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
+}
+
+// TestLongTables: no table has more rows than a page shows, those of a report and of
+// many strategies among them, and each says where the others are.
+func TestLongTables(t *testing.T) {
+	files := simulation()
+	files["report.md"] = "# Report\n\n| name | value |\n|---|---|\n" + strings.Repeat("| of the report | 1 |\n", 100_000)
+	checkLeft(t, files, "of the report", "99000 of 100000 rows of a table of report.md")
+	files = simulation()
+	for i := range 1300 {
+		files["results.csv"] += fmt.Sprintf("uniform,strategy-%d,eta,,0.25,0,,,,,50,1,signed,\n", i)
+	}
+	checkLeft(t, files, "strategy-", "of a table of results.csv")
+}
+
+func checkLeft(t *testing.T, files map[string]string, row, left string) {
+	t.Helper()
+	r, err := pages.Read(write(t, "long", "simulate", files), "run-1")
+	must(t, err)
+	for _, s := range r.Sections {
+		for _, b := range s.Blocks {
+			if b.Table != nil && len(b.Table.Rows) > 1000 {
+				t.Errorf("%d rows of the table %s", len(b.Table.Rows), b.Table.ID)
+			}
+		}
+	}
+	if !strings.Contains(strings.Join(r.Left, "\n"), left) {
+		t.Errorf("left out are %q, want %q", r.Left, left)
+	}
+	var b strings.Builder
+	must(t, pages.Write(&b, "long", []*pages.Run{r}))
+	if !strings.Contains(b.String(), row) || !strings.Contains(b.String(), " more rows are in ") {
+		t.Error("the page does not say that rows are left out")
+	}
+}
+
+// TestWritesInPieces: a page is written in few pieces, as a file takes each of them to
+// the system.
+func TestWritesInPieces(t *testing.T) {
+	r, err := pages.Read(write(t, "easy", "simulate", simulation()), "run-1")
+	must(t, err)
+	var w pieces
+	must(t, pages.Write(&w, "easy", []*pages.Run{r}))
+	if w.n > 1+w.bytes/1000 {
+		t.Errorf("%d bytes in %d pieces", w.bytes, w.n)
+	}
+}
+
+// pieces counts what is written.
+type pieces struct{ n, bytes int }
+
+func (w *pieces) Write(p []byte) (int, error) {
+	w.n, w.bytes = w.n+1, w.bytes+len(p)
+	return len(p), nil
 }
 
 // TestSubject: a figure without a caption is named by its file, in any letters.

@@ -225,7 +225,11 @@ func (r *reader) results(content []byte) (*results, error) {
 	}
 	r.run.Coding, r.run.Warnings = found.Coding, append(found.Warnings, r.run.Record.Notices...)
 	if r.claims = found.Rungs; len(r.claims) > 0 {
-		r.run.Claims, r.run.Tally = len(r.claims), tally(r.claims)
+		r.run.Tally = tally(r.claims)
+		for _, count := range r.run.Tally {
+			r.run.Claims += count.Number
+		}
+		r.run.Checks = len(r.claims) - r.run.Claims
 	}
 	return &found, errors.Join(errs...)
 }
@@ -308,6 +312,9 @@ func (r *reader) put(blocks ...Block) {
 	for _, b := range blocks {
 		if b.Table != nil {
 			r.run.Tables++
+			if left := b.Table.Left; left != "" && !slices.Contains(r.run.Left, left) {
+				r.run.Left = append(r.run.Left, left)
+			}
 		}
 		if n := len(s.Blocks); b.Figures != nil && n > 0 && s.Blocks[n-1].Figures != nil {
 			s.Blocks[n-1].Figures = append(s.Blocks[n-1].Figures, b.Figures...)

@@ -19,6 +19,23 @@ type Table struct {
 	Folded  string // what a reader opens to see it; empty where it is open
 	Head    []Column
 	Rows    [][]Cell
+	Left    string // says which rows are not on the page; empty where all are
+}
+
+// most is the number of rows that a page shows of a table: a browser is slow with many
+// more, and nobody reads them.
+const most = 1000
+
+// shorten returns the first rows of a table, as many as a page shows, and says in its
+// caption where the others are.
+func shorten[R any](t *Table, rows []R, file string) []R {
+	left := len(rows) - most
+	if left <= 0 {
+		return rows
+	}
+	t.Caption = append(slices.Clone(t.Caption), Span{Text: fmt.Sprintf(" %d more rows are in %s.", left, file)})
+	t.Left = fmt.Sprintf("%d of %d rows of a table of %s", left, len(rows), file)
+	return rows[:most]
 }
 
 // A Column is the head of a column.
@@ -76,7 +93,7 @@ func markdownTable(id string, caption []Span, rows [][]string) *Table {
 	for _, text := range rows[0] {
 		t.Head = append(t.Head, Column{Text: inline(text)})
 	}
-	for _, row := range rows[1:] {
+	for _, row := range shorten(t, rows[1:], reportFile) {
 		cells := make([]Cell, len(t.Head))
 		for i := range cells {
 			if i >= len(row) {
@@ -223,7 +240,7 @@ func (f *figures) list(id string, rows [][]string) *Table {
 	for _, name := range names {
 		t.Head = append(t.Head, Column{Text: words(name)})
 	}
-	for _, row := range rows {
+	for _, row := range shorten(t, rows, figuresFile) {
 		cells := make([]Cell, len(names))
 		for i, name := range names {
 			cells[i] = numberCell(f.field(row, name))
@@ -270,7 +287,7 @@ func (f *figures) matrix(id string, keys []string, rows [][]string) []Block {
 		for _, name := range some {
 			t.Head = append(t.Head, Column{Text: code(name)})
 		}
-		for _, key := range order {
+		for _, key := range shorten(t, order, figuresFile) {
 			var cells []Cell
 			for k := range strings.SplitSeq(strings.TrimSuffix(key, "\x00"), "\x00") {
 				cells = append(cells, Cell{Text: code(k), Long: len(k) > longest})
@@ -320,16 +337,12 @@ func (f *figures) reasons(rows [][]string) [][]Span {
 	return notes
 }
 
-// most is the number of rows that a page shows of results.csv.
-const most = 1000
-
 // all returns every row, without the columns in which all are alike, folded.
 func (f *figures) all(id string) *Table {
-	rows := f.rows[:min(most, len(f.rows))]
 	t := &Table{ID: id, Folded: fmt.Sprintf("All %d rows of results.csv", len(f.rows)), Caption: words("Numbers to four digits.")}
-	if len(f.rows) > most {
-		t.Folded = fmt.Sprintf("The first %d of %d rows of results.csv", most, len(f.rows))
-		t.Caption = words(fmt.Sprintf("Numbers to four digits. %d more rows are in results.csv.", len(f.rows)-most))
+	rows := shorten(t, f.rows, figuresFile)
+	if len(rows) < len(f.rows) {
+		t.Folded = fmt.Sprintf("The first %d of %d rows of results.csv", len(rows), len(f.rows))
 	}
 	var columns []int
 	for c, name := range f.head {
