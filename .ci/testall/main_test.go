@@ -88,7 +88,7 @@ func TestWithTests(t *testing.T) {
 		"a/a_test.go":    "package a\n\nimport \"testing\"\n\nfunc TestWorkersAgree(t *testing.T) {}\n",
 		"b/b.go":         "package b\n",
 		"b/x_test.go":    "package b_test\n\nimport \"testing\"\n\nfunc TestConcurrent(t *testing.T) {}\n",
-		"c/c_test.go":    "package c\n\nimport \"testing\"\n\n// TestWorkers\nfunc TestA(t *testing.T) {}\n\nfunc runWorkers() {}\n",
+		"c/c_test.go":    "package c\n\nimport \"testing\"\n\n// TestWorkers(t) was here.\nfunc TestA(t *testing.T) {}\n\nfunc runWorkers() {}\n",
 		"d/d.go":         "package d\n\nfunc TestWorkers() {}\n",
 		"e/race_test.go": "//go:build race\n\npackage e\n\nimport \"testing\"\n\nfunc TestWorkers(t *testing.T) {}\n",
 	} {
