@@ -54,7 +54,7 @@ func soakRun(t *testing.T, prompts, g int, stops []int) (bytes int64) {
 		return fault
 	}})
 	const concurrency = 32
-	r := newLiveRun(t, server.URL, "--concurrency", fmt.Sprint(concurrency), "--timeout", "2", "--retries", "100", "--max-failures", "1000")
+	r := newLiveRun(t, server.URL, "--concurrency", fmt.Sprint(concurrency), "--timeout", "8", "--retries", "100", "--max-failures", "1000")
 	r.world[slices.Index(r.world, "--max-tokens")+1] = "4096"
 	r.env = append(r.env, "GOGC=20")
 	r.strategy, r.uncounted = fmt.Sprintf("fixed:g=%d", g), true
