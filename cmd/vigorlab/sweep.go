@@ -8,13 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/progress"
@@ -30,13 +27,47 @@ type sweepFlags struct {
 	engine string
 	shards int
 	retry  bool
+	show   bool
 }
 
 func newSweep(a *app) *cobra.Command {
 	f := &sweepFlags{}
 	cmd := &cobra.Command{
 		Use:   "sweep FILE.toml --out DIR",
-		Short: "Run a command at every point of a grid, on this machine",
+		Short: "Run a command at every point of a grid, a list or a random search",
+		Long: `sweep runs simulate, compare, train, verify or plan once for every point that FILE.toml
+names, each in a process of its own, and makes one table of what they print. The file has
+a command, flags that are the same for all points, and axes:
+
+  command = "simulate"
+  [flags]
+  population = "pareto-variance:shape={shape},min=0.01,max=1"
+  replicates = 200
+  [grid]
+  shape = [1.2, 1.5, 2]
+  alpha = {from = 0.3, to = 0.6, step = 0.1}
+  strategy = ["vigor:alpha={alpha}", "vigor:alpha={alpha},rounds=3"]
+
+An axis goes where {its name} stands, or else to the flag of its name. [grid] has every
+combination, the last axis moving fastest, from lists, {from, to, step} or {from, to, count,
+log}; beside it or in its place stand list = [{shape = 1.2, alpha = 0.3}, ...], points by
+name, and [random] with n, seed and axes.alpha = {min, max, log, whole} or a list. A list
+as a value gives a repeatable flag several times. args = ["FILE"] are arguments that are
+no flags, as plan takes. Seeds are those of the flags: points of one population meet the
+same prompts.
+
+A point that fails is a row with its error. The table is the same, to the last byte, for
+any number of shards and workers, and whatever was killed on the way: the same command
+again runs only the shards that are missing or not as they were written. Times of this
+machine (select_ns of compare) are left out.`,
+		Example: `  # the points, and what they cost, from timing a few of them
+  vigorlab sweep grid.toml --print
+
+  # run them; again where it was interrupted
+  vigorlab sweep grid.toml --out grid
+
+  # which points are done, have failed or are missing
+  vigorlab sweep status grid`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("", "%d arguments, want one file: vigorlab sweep FILE.toml --out DIR", len(args))
@@ -48,6 +79,7 @@ func newSweep(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	f.choice(flags, &f.engine, "engine", []string{engineLocal}, "`ENGINE` that runs the tasks")
 	f.whole(flags, &f.shards, "shards", 1, maxShards, "deal the points to `N` shards, each a task (default a shard a point, at most 1000)")
+	flags.BoolVar(&f.show, "print", false, "show the points, their number and what they cost, and run nothing else")
 	flags.BoolVar(&f.retry, "retry-failed", false, "run the shards again in which a point failed")
 	f.workers = defaultWorkers()
 	f.whole(flags, &f.workers, "workers", 1, 4096, "`N` tasks at once; the results do not depend on it")
@@ -56,7 +88,7 @@ func newSweep(a *app) *cobra.Command {
 	flags.Var(&textFlag{&f.out, "out", "a directory", &f.faults}, "out", "write a run directory `DIR`: run.json, results, shards")
 	flags.BoolVar(&f.force, "force", false, "replace what an earlier run wrote")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress and no warnings on standard error")
-	cmd.AddCommand(newSweepTask())
+	cmd.AddCommand(newSweepStatus(a), newSweepMerge(a), newSweepTask())
 	for _, sub := range cmd.Commands() {
 		sub.DisableFlagsInUseLine = true
 		sub.Flags().SortFlags = false
@@ -73,11 +105,14 @@ func defaultShards(points int) int { return min(points, 1000) }
 
 func (f *sweepFlags) run(ctx context.Context, a *app, path string) error {
 	plan := f.read(ctx, path)
-	if f.out == "" {
-		f.addf("--out is missing, want a directory for the results")
+	if f.out == "" && !f.show {
+		f.addf("--out is missing, want a directory for the results, or --print")
 	}
 	if err := f.err(); err != nil {
 		return err
+	}
+	if f.show {
+		return f.printPlan(ctx, a, plan)
 	}
 	line := newCommandLine("sweep")
 	line.argument(path)
@@ -103,9 +138,12 @@ func (f *sweepFlags) run(ctx context.Context, a *app, path string) error {
 		if s, err = f.open(d, plan, digest); err != nil {
 			return err
 		}
-		return f.finish(ctx, a, d, s)
+		if err := f.finish(ctx, a, d, s); err != nil {
+			return &stoppedError{err, f.out, "every finished shard"}
+		}
+		return nil
 	}); err != nil {
-		return &stoppedError{err, f.out, "every finished shard"}
+		return err
 	}
 	return f.print(a, s, line.String())
 }
@@ -128,83 +166,8 @@ func (f *sweepFlags) read(ctx context.Context, path string) *sweep.Plan {
 		return nil
 	}
 	f.add(path+":", checkFlags(plan))
+	f.add(path+":", plan.FindInputs())
 	return plan
-}
-
-// A runnable is a command that a sweep may run.
-type runnable struct {
-	make    func(*app) *cobra.Command
-	columns []sweep.Column
-	scale   string
-	scaled  int
-	timed   []string
-}
-
-func runnables() []runnable {
-	tidy := columnsOf[output.Row]()
-	return []runnable{
-		{newSimulate, tidy, "replicates", 1000, nil},
-		{newCompare, tidy, "replicates", 64, []string{"select_ns"}},
-		{newTrain, columnsOf[trainRow](), "seeds", 16, nil},
-		{newVerify, columnsOf[ladderRow](), "", 0, nil},
-		{newPlan, tidy, "", 0, nil},
-	}
-}
-
-// withheld are the flags that a sweep sets, or whose files every point would write.
-var withheld = []string{"workers", "format", "out", "force", "quiet", "emit-table", "help"}
-
-// sweepable returns the commands that a sweep may run.
-func sweepable() []sweep.Command {
-	var commands []sweep.Command
-	for _, r := range runnables() {
-		cmd := r.make(&app{})
-		c := sweep.Command{Name: cmd.Name(), Columns: r.columns, Timed: r.timed, Scale: r.scale, Scaled: r.scaled, Args: cmd.Args != nil}
-		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-			if slices.Contains(withheld, flag.Name) {
-				return
-			}
-			kind := flag.Value.Type()
-			c.Flags = append(c.Flags, sweep.Flag{
-				Name: flag.Name, Switch: kind == "bool", Repeats: kind == "stringArray" || kind == "stringSlice",
-			})
-		})
-		commands = append(commands, c)
-	}
-	return commands
-}
-
-// columnsOf returns the columns of a struct with parquet tags.
-func columnsOf[R any]() []sweep.Column {
-	var columns []sweep.Column
-	for field := range reflect.TypeFor[R]().Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("parquet"), ",")
-		kind := field.Type
-		if kind.Kind() == reflect.Pointer {
-			kind = kind.Elem()
-		}
-		columns = append(columns, sweep.Column{Name: name, Kind: map[reflect.Kind]sweep.Kind{
-			reflect.String: sweep.Text, reflect.Int64: sweep.Whole, reflect.Uint64: sweep.Natural,
-			reflect.Float64: sweep.Real, reflect.Bool: sweep.Truth,
-		}[kind.Kind()]})
-	}
-	return columns
-}
-
-// checkFlags gives the command every flag that some point has, and returns what it
-// says of them.
-func checkFlags(plan *sweep.Plan) error {
-	for _, r := range runnables() {
-		cmd := r.make(&app{})
-		if cmd.Name() != plan.Name {
-			continue
-		}
-		if err := cmd.ParseFlags(plan.Given); err != nil {
-			return err
-		}
-		return errors.Join(cmd.Flags().Lookup("seed").Value.(*seedFlag).faults.errs...)
-	}
-	return nil
 }
 
 // reopen makes a complete run incomplete where it has something left to do.
@@ -244,13 +207,9 @@ func (f *sweepFlags) open(d *rundir.Dir, plan *sweep.Plan, digest string) (*swee
 		if err != nil {
 			return nil, err
 		}
-		n := f.shards
-		if n == 0 {
-			n = defaultShards(len(plan.Points))
-		}
 		s := &sweep.Sweep{
 			Digest: digest, Version: version, Revision: sourceRevision(), Folder: folder,
-			Shards: sweep.Deal(len(plan.Points), n), Plan: *plan,
+			Shards: f.deal(plan), Plan: *plan,
 		}
 		content, err := s.Encode()
 		if err != nil {
@@ -270,17 +229,29 @@ func (f *sweepFlags) open(d *rundir.Dir, plan *sweep.Plan, digest string) (*swee
 	return s, nil
 }
 
+// deal deals the points to shards.
+func (f *sweepFlags) deal(plan *sweep.Plan) []sweep.Span {
+	n := f.shards
+	if n == 0 {
+		n = defaultShards(len(plan.Points))
+	}
+	return sweep.Deal(len(plan.Points), n)
+}
+
 // finish runs what is missing and merges.
 func (f *sweepFlags) finish(ctx context.Context, a *app, d *rundir.Dir, s *sweep.Sweep) error {
-	shards, _, err := s.Scan()
+	shards, strays, err := s.Scan()
 	if err != nil {
 		return err
+	}
+	if len(strays) > 0 {
+		return fmt.Errorf("%s: %s; take it away", filepath.Join(f.out, sweep.ShardsDir), strings.Join(strays, "; "))
 	}
 	for _, k := range shards {
 		if k.Fault != "" {
 			fmt.Fprintf(a.stderr, "vigorlab: shard %04d is run again: %s\n", k.Number, k.Fault)
 		}
-		if f.retry && len(k.Failed) > 0 {
+		if k.Fault != "" || f.retry && len(k.Failed) > 0 {
 			if err := s.Forget(k.Number); err != nil {
 				return err
 			}
@@ -398,38 +369,4 @@ func (f *sweepFlags) print(a *app, s *sweep.Sweep, line string) error {
 	t.Command(line)
 	t.Line(fmt.Sprintf("%d points, %d failed: %s", len(s.Points), failures(shards), filepath.Join(f.out, "results.csv")))
 	return write(a.stdout, t.Bytes())
-}
-
-// newSweepTask returns the hidden command that runs one shard.
-func newSweepTask() *cobra.Command {
-	var c common
-	shard := 0
-	cmd := &cobra.Command{
-		Use:    "task DIR --shard N",
-		Short:  "Run one shard of a sweep",
-		Hidden: true,
-		Args:   cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := sweep.Open(args[0])
-			if err != nil {
-				return usagef("", "%w", err)
-			}
-			if shard < 1 || shard > len(s.Shards) {
-				c.addf("--shard = %d, want a whole number in [1, %d]", shard, len(s.Shards))
-			}
-			if s.Version != version || s.Revision != sourceRevision() {
-				c.addf("%s was begun by vigorlab %s %s, this is %s %s", args[0], s.Version, s.Revision, version, sourceRevision())
-			}
-			if err := c.err(); err != nil {
-				return err
-			}
-			executable, err := os.Executable()
-			if err != nil {
-				return err
-			}
-			return s.Run(cmd.Context(), executable, shard)
-		},
-	}
-	c.whole(cmd.Flags(), &shard, "shard", 1, maxShards, "the shard `N`")
-	return cmd
 }

@@ -122,7 +122,7 @@ func (r *reader) table(top map[string]any, key string) map[string]any {
 func (r *reader) keys(table map[string]any, path ...string) []string {
 	var keys []string
 	for _, key := range r.meta.Keys() {
-		if len(key) == len(path)+1 && slices.Equal(key[:len(path)], path) {
+		if len(key) == len(path)+1 && slices.Equal(key[:len(path)], path) && !slices.Contains(keys, key[len(path)]) {
 			keys = append(keys, key[len(path)])
 		}
 	}
@@ -237,7 +237,7 @@ func (r *reader) readList(x any) {
 		r.fault("list is empty, want at least one point")
 		return
 	}
-	names := r.keys(entries[0], "list")
+	names := slices.DeleteFunc(r.keys(entries[0], "list"), func(name string) bool { return entries[0][name] == nil })
 	for i, entry := range entries {
 		if !slices.Equal(sortedKeys(entry), sortedKeys(entries[0])) {
 			r.fault("list[%d] has %s, want the names of list[1]: %s", i+1, strings.Join(sortedKeys(entry), ", "), strings.Join(names, ", "))
@@ -416,6 +416,23 @@ func (r *reader) reaches(from, to, steps int) bool {
 	return false
 }
 
+// noFlag says that a name is no flag that a file may set, nor an axis that stands
+// anywhere.
+func (r *reader) noFlag(name string, known []string) string {
+	if slices.Contains(r.command.Withheld, name) {
+		return fmt.Sprintf("--%s is not for a file to say; want one of %s", name, strings.Join(known, ", "))
+	}
+	text := fmt.Sprintf("%s has no flag --%s", r.command.Name, name)
+	if r.axis(name) >= 0 {
+		text += fmt.Sprintf(", and {%s} stands nowhere", name)
+	}
+	text += "; want one of " + strings.Join(known, ", ")
+	if near, ok := spec.Nearest(name, known); ok {
+		text += fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return text
+}
+
 // checkFlags wants every flag, and every axis that no placeholder takes, to be a flag
 // of the command, once, with values that it can be given.
 func (r *reader) checkFlags() {
@@ -426,7 +443,7 @@ func (r *reader) checkFlags() {
 	check := func(where, name string, values []Value) {
 		at := slices.Index(names, name)
 		if at < 0 {
-			r.fault("%s: %s", where, unknown("flag of "+r.command.Name, name, names))
+			r.fault("%s: %s", where, r.noFlag(name, names))
 			return
 		}
 		f := r.command.Flags[at]

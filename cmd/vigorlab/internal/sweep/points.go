@@ -34,6 +34,7 @@ type Plan struct {
 	Timed   []string `json:"timed,omitempty"`
 	Axes    []Axis   `json:"axes"`
 	Points  []Point  `json:"points"`
+	Inputs  []Input  `json:"inputs,omitempty"`
 	Slurm   Slurm    `json:"-"`
 	Seed    uint64   `json:"-"` // of a random search
 	Given   []string `json:"-"` // every flag that some point is given, with its value behind it, each once
@@ -199,4 +200,13 @@ func (p *Plan) Digest() (string, error) {
 	}
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:]), nil
+}
+
+// Repeated returns how many points have the command line of an earlier one.
+func (p *Plan) Repeated() int {
+	seen := map[string]bool{}
+	for _, point := range p.Points {
+		seen[strings.Join(point.Words, "\x00")] = true
+	}
+	return len(p.Points) - len(seen)
 }

@@ -187,7 +187,7 @@ type Shard struct {
 func (s *Shard) Done() bool { return s.Fault == "" && !s.Absent }
 
 // Scan looks at every shard of the directory, and at what is there beside them:
-// strays are manifests of no shard.
+// strays say what manifests of no shard hold.
 func (s *Sweep) Scan() (shards []Shard, strays []string, err error) {
 	for k, span := range s.Shards {
 		shard := Shard{Number: k + 1, Span: span}
@@ -208,7 +208,7 @@ func (s *Sweep) Scan() (shards []Shard, strays []string, err error) {
 
 var manifestName = regexp.MustCompile(`^([0-9]+)\.json$`)
 
-// strays returns the manifests that belong to no shard.
+// strays says of every manifest that belongs to no shard what it holds.
 func (s *Sweep) strays() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(s.Dir, ShardsDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -221,7 +221,7 @@ func (s *Sweep) strays() ([]string, error) {
 			continue
 		}
 		if k, err := strconv.Atoi(m[1]); err != nil || k < 1 || k > len(s.Shards) || e.Name() != filepath.Base(s.file(k, "json")) {
-			strays = append(strays, e.Name())
+			strays = append(strays, s.stray(e.Name()))
 		}
 	}
 	return strays, err
@@ -355,6 +355,21 @@ func (s *Sweep) Finished() int {
 	return n
 }
 
+// stray says what a manifest of no shard holds.
+func (s *Sweep) stray(name string) string {
+	m := new(manifest)
+	content, err := os.ReadFile(filepath.Join(s.Dir, ShardsDir, name))
+	if err != nil || json.Unmarshal(content, m) != nil || len(m.Points) == 0 || m.Sweep != s.Digest {
+		return name + " is of no shard of this sweep"
+	}
+	for k, span := range s.Shards {
+		if m.Points[0] >= span.From && m.Points[0] <= span.To {
+			return fmt.Sprintf("%s holds %s, which shard %04d has", name, listed(m.Points), k+1)
+		}
+	}
+	return fmt.Sprintf("%s holds %s, which the sweep has not", name, listed(m.Points))
+}
+
 // Whole returns why the shards make no table: points that are missing or there twice,
 // by name.
 func (s *Sweep) Whole() error {
@@ -371,8 +386,8 @@ func (s *Sweep) Whole() error {
 			errs = append(errs, fmt.Errorf("%s: shard %04d cannot be used: %s", k.Span, k.Number, k.Fault))
 		}
 	}
-	for _, name := range strays {
-		errs = append(errs, fmt.Errorf("%s is of no shard", filepath.Join(s.Dir, ShardsDir, name)))
+	for _, text := range strays {
+		errs = append(errs, errors.New(text))
 	}
 	return errors.Join(errs...)
 }

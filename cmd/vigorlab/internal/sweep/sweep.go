@@ -16,13 +16,14 @@ import (
 
 // A Command is a command that a sweep may run, as the sweep sees it.
 type Command struct {
-	Name    string
-	Flags   []Flag
-	Columns []Column // of the tidy table that it prints, in order
-	Timed   []string // figures of that table that are times of this machine: a sweep leaves them out
-	Args    bool     // it takes arguments that are no flags
-	Scale   string   // the flag that its time grows with in proportion, such as replicates; "" for none
-	Scaled  int      // what that flag is by default
+	Name     string
+	Flags    []Flag
+	Withheld []string // flags that a file may not set
+	Columns  []Column // of the tidy table that it prints, in order
+	Timed    []string // figures of that table that are times of this machine: a sweep leaves them out
+	Args     bool     // it takes arguments that are no flags
+	Scale    string   // the flag that its time grows with in proportion, such as replicates; "" for none
+	Scaled   int      // what that flag is by default
 }
 
 // A Flag is a flag that a file may set.

@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// alone are the flags that a point has beside its own.
+var alone = []string{"--workers", "1", "--format", "csv", "--quiet"}
+
 // interrupted is the exit code of a command that a signal ended.
 const interrupted = 130
 
@@ -20,6 +23,9 @@ const interrupted = 130
 // executable, and writes its rows and manifest. A point that fails is a row with the
 // reason. The end of ctx ends the shard, which then writes nothing.
 func (s *Sweep) Run(ctx context.Context, executable string, shard int) error {
+	if err := s.checkInputs(); err != nil {
+		return err
+	}
 	var rows []row
 	var failed []Failure
 	span := s.Shards[shard-1]
@@ -43,8 +49,7 @@ func (s *Sweep) Run(ctx context.Context, executable string, shard int) error {
 // runPoint runs a point and returns its rows, or why it failed.
 func (s *Sweep) runPoint(ctx context.Context, executable string, p Point) (rows []row, why string, err error) {
 	var stdout, stderr bytes.Buffer
-	words := append(slices.Clone(p.Words), "--workers", "1", "--format", "csv", "--quiet")
-	cmd := process(ctx, executable, words)
+	cmd := process(ctx, executable, append(slices.Clone(p.Words), alone...))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Folder, &stdout, &stderr
 	err = runAlone(cmd)
 	if ctx.Err() != nil {
