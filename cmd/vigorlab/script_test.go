@@ -43,6 +43,10 @@ func TestScripts(t *testing.T) {
 			"taken":     taken,
 			"smalldisk": smallDisk,
 			"full":      full,
+
+			"sweepkilled":  sweepKilled,
+			"partskilled":  partsKilled,
+			"sweepstopped": sweepStopped,
 		},
 	})
 }

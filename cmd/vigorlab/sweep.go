@@ -125,12 +125,13 @@ func (f *sweepFlags) run(ctx context.Context, a *app, path string) error {
 		{Key: "command", Value: plan.Name},
 		{Key: "points", Value: len(plan.Points)},
 		{Key: "axes", Value: plan.Axes},
+		{Key: "files", Value: append([]sweep.Input{}, plan.Inputs...)},
 		{Key: "digest", Value: digest},
 	})
 	if err != nil {
 		return err
 	}
-	if err := f.reopen(); err != nil {
+	if err := f.reopen(digest); err != nil {
 		return err
 	}
 	var s *sweep.Sweep
@@ -170,14 +171,14 @@ func (f *sweepFlags) read(ctx context.Context, path string) *sweep.Plan {
 	return plan
 }
 
-// reopen makes a complete run incomplete where it has something left to do.
-func (f *sweepFlags) reopen() error {
+// reopen makes a complete run of the same points incomplete where something is left to do.
+func (f *sweepFlags) reopen(digest string) error {
 	r, err := rundir.Read(f.out)
 	if err != nil || r.Status != rundir.Complete || f.force {
 		return nil // what is wrong there is found when the directory is taken
 	}
 	s, err := sweep.Open(f.out)
-	if err != nil {
+	if err != nil || s.Digest != digest {
 		return nil // likewise
 	}
 	shards, _, err := s.Scan()

@@ -212,7 +212,8 @@ func TestPointRows(t *testing.T) {
 func TestReason(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{"echo 'vigorlab: --batch = 0, want 1' >&2; echo 'hint: see' >&2; exit 2", "--batch = 0, want 1"},
-		{"echo 'fatal error: out of memory' >&2; printf 'goroutine 1 [running]:\\nmain.main()\\n\\t0xc000\\n' >&2; exit 2", "fatal error: out of memory"},
+		{"echo 'fatal error: pageAlloc: out of memory' >&2; printf 'goroutine 1 [running]:\\nmain.main()\\n\\t0xc000\\n' >&2; exit 2", "out of memory"},
+		{"printf 'runtime/cgo: pthread_create failed: Resource temporarily unavailable\\nSIGABRT: abort\\nPC=0x7f53\\n' >&2; exit 2", "out of memory"},
 		{"printf 'panic: index out of range\\n\\ngoroutine 7 [running]:\\n' >&2; exit 2", "panic: index out of range"},
 		{"exit 3", "exit status 3"},
 		{"kill -9 $$", "signal: killed"},

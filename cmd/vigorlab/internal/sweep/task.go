@@ -112,14 +112,19 @@ func (s *Sweep) failedRow(p Point, why string) row {
 	return slices.Concat(s.lead(p), make(row, len(s.Columns)), row{why})
 }
 
-// goroutine is where Go begins to say where it was: addresses, which differ from run
-// to run.
-var goroutine = regexp.MustCompile(`(?m)^(goroutine \d+|runtime stack:|\[signal |rax |r0 )`)
+// crash is where Go begins to say where it was: addresses, which differ from run to run.
+var crash = regexp.MustCompile(`(?m)^(goroutine \d+|runtime stack:|\[signal |PC=)`)
 
-// reason returns why a process failed: its complaints, or the first line of what Go
-// says of a crash, or how it ended.
+// memory is what Go says, in one of many ways, where a process gets no more memory.
+var memory = regexp.MustCompile(`out of memory|cannot allocate memory|failed to reserve|pthread_create failed`)
+
+// reason returns why a process failed: its complaints, or what Go says of a crash, or
+// how it ended. The same failure has the same reason in every run.
 func reason(stderr string, exit *exec.ExitError) string {
-	if at := goroutine.FindStringIndex(stderr); at != nil {
+	if at := crash.FindStringIndex(stderr); at != nil {
+		if memory.MatchString(stderr[:at[0]]) {
+			return "out of memory"
+		}
 		stderr = stderr[:at[0]]
 	}
 	var lines []string
