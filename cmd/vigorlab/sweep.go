@@ -136,7 +136,7 @@ func (f *sweepFlags) run(ctx context.Context, a *app, path string) error {
 	}
 	var s *sweep.Sweep
 	if err := f.long(record, func(d *rundir.Dir) error {
-		if s, err = f.open(d, plan, digest); err != nil {
+		if s, err = f.open(a, d, plan, digest); err != nil {
 			return err
 		}
 		if err := f.finish(ctx, a, d, s); err != nil {
@@ -201,7 +201,7 @@ func failures(shards []sweep.Shard) int {
 
 // open returns the sweep of the run directory, which it writes there first where there
 // is none.
-func (f *sweepFlags) open(d *rundir.Dir, plan *sweep.Plan, digest string) (*sweep.Sweep, error) {
+func (f *sweepFlags) open(a *app, d *rundir.Dir, plan *sweep.Plan, digest string) (*sweep.Sweep, error) {
 	_, err := os.Stat(d.Path(sweep.PlanFile))
 	if errors.Is(err, os.ErrNotExist) {
 		folder, err := os.Getwd()
@@ -223,6 +223,9 @@ func (f *sweepFlags) open(d *rundir.Dir, plan *sweep.Plan, digest string) (*swee
 	s, err := sweep.Open(d.Path("."))
 	if err != nil {
 		return nil, err
+	}
+	if n := len(s.Shards); f.shards != 0 && f.shards != n {
+		f.warn(a, []string{fmt.Sprintf("%s has %d shards already; --shards %d is for a new directory", f.out, n, f.shards)})
 	}
 	if s.Digest != digest {
 		return nil, fmt.Errorf("%s is of other points than the file; name another directory, or replace the run with --force", d.Path(sweep.PlanFile))
@@ -301,7 +304,7 @@ func watch(ctx context.Context, s *sweep.Sweep, bar *progress.Bar, total int) {
 
 // mergeInto writes the merged table as the results of the run.
 func mergeInto(d *rundir.Dir, s *sweep.Sweep) error {
-	if err := s.Whole(); err != nil {
+	if err := errors.Join(s.Whole(), s.Tidy()); err != nil {
 		return err
 	}
 	for _, file := range []struct {

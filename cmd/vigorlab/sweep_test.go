@@ -32,10 +32,9 @@ strategy = ["vigor", "fixed:g=8"]
 // patience is how long a test waits for what must come.
 const patience = 5 * time.Minute
 
-// sweepKilled starts a sweep and kills it, once with every N-th... of its shards: as soon
-// as one more is finished and a random while has passed, N times. Each time all of its
-// processes must end. Then the sweep runs to its end. A run that ends before it is
-// killed is not killed again.
+// sweepKilled starts a sweep and kills it as soon as one more of its shards is finished
+// and a random while has passed, N times. Each time all of its processes must end. Then
+// the sweep runs to its end. A run that ends before it is killed is not killed again.
 //
 //	sweepkilled DIR N ARG...
 func sweepKilled(ts *testscript.TestScript, _ bool, args []string) {
@@ -91,8 +90,8 @@ func processes(text string) []int {
 	return found
 }
 
-// partsKilled starts a sweep and kills a process of its, whose command line holds TEXT,
-// N times, as soon as there is another. The sweep must end well.
+// partsKilled starts a sweep and kills a process that it began, whose command line holds
+// TEXT, N times, as soon as there is another. The sweep must end well.
 //
 //	partskilled TEXT N ARG...
 func partsKilled(ts *testscript.TestScript, _ bool, args []string) {
@@ -106,7 +105,8 @@ func partsKilled(ts *testscript.TestScript, _ bool, args []string) {
 	for range n {
 		waitFor(ts, "a process of "+args[0], func() bool {
 			for _, pid := range processes(args[0]) {
-				if pid != cmd.Process.Pid && !slices.Contains(dead, pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				// Nothing but what this test began is ever killed.
+				if descends(pid, cmd.Process.Pid) && !slices.Contains(dead, pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
 					dead = append(dead, pid)
 					return true
 				}
@@ -117,6 +117,28 @@ func partsKilled(ts *testscript.TestScript, _ bool, args []string) {
 	if code := codeOf(ts, cmd.Wait()); code != exitDone {
 		ts.Fatalf("exit code %d; standard error: %s", code, cmd.Stderr)
 	}
+}
+
+// descends reports whether a process was begun by another, or by one that it began.
+func descends(pid, from int) bool {
+	for range 10 { // generations
+		content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return false
+		}
+		after := content[bytes.LastIndexByte(content, ')')+1:] // behind the name: state, parent, ...
+		fields := strings.Fields(string(after))
+		if len(fields) < 2 {
+			return false
+		}
+		if pid, err = strconv.Atoi(fields[1]); err != nil || pid <= 1 {
+			return false
+		}
+		if pid == from {
+			return true
+		}
+	}
+	return false
 }
 
 // sweepStopped starts a sweep, interrupts it when a shard is finished, as Ctrl-C does, and
@@ -197,6 +219,25 @@ strategy = ["vigor:alpha={alpha}", "vigor:alpha={alpha},rounds=3"]
 		}
 	}
 	noTimes(t, "24")
+}
+
+// TestSweepExamples runs the examples of help's commands of a sweep.
+func TestSweepExamples(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("grid.toml", []byte(smallGrid), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range newSweep(&app{}).Commands() {
+		if cmd.Hidden {
+			continue
+		}
+		for _, words := range commandsOf(cmd.Example) {
+			if stdout, _ := command(t, words[1:]...); stdout == "" {
+				t.Errorf("%q prints nothing", words)
+			}
+			checkWidth(t, strings.Join(words, " "), runTable(t, []string{"sweep", cmd.Name(), "--help"}))
+		}
+	}
 }
 
 // noTimes checks that the files of shards and results say nothing of when, where and in

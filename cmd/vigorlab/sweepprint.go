@@ -85,8 +85,11 @@ func (f *sweepFlags) costDocument(plan *sweep.Plan, e *sweep.Estimate) output.Ob
 	}
 	n := float64(len(plan.Points))
 	return output.Object{
-		{Key: "seconds", Value: mean * n}, {Key: "low", Value: least * n}, {Key: "high", Value: most * n},
-		{Key: "at_least", Value: atLeast}, {Key: "samples", Value: samples},
+		{Key: "seconds", Value: mean * n},
+		{Key: "low", Value: least * n},
+		{Key: "high", Value: most * n},
+		{Key: "at_least", Value: atLeast},
+		{Key: "samples", Value: samples},
 	}
 }
 

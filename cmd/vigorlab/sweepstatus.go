@@ -106,8 +106,10 @@ func statusOf(s *sweep.Sweep) (result[pointRow], error) {
 	o := header("sweep").Object()
 	o.Add("of", s.Name)
 	o.Add("points", output.Object{
-		{Key: "total", Value: len(rows)}, {Key: pointDone, Value: count[pointDone]},
-		{Key: pointFailed, Value: count[pointFailed]}, {Key: pointMissing, Value: count[pointMissing]},
+		{Key: "total", Value: len(rows)},
+		{Key: pointDone, Value: count[pointDone]},
+		{Key: pointFailed, Value: count[pointFailed]},
+		{Key: pointMissing, Value: count[pointMissing]},
 	})
 	o.Add("shards", output.Object{{Key: "total", Value: len(shards)}, {Key: pointMissing, Value: len(missing)}})
 	o.Add(pointFailed, failed)

@@ -15,8 +15,13 @@ var commands = []Command{
 	{
 		Name: "simulate", Scale: "replicates", Scaled: 1000, Withheld: []string{"out"},
 		Flags: []Flag{
-			{Name: "population", Repeats: true}, {Name: "strategy", Repeats: true}, {Name: "batch"}, {Name: "replicates"},
-			{Name: "aggregate"}, {Name: "seed"}, {Name: "quick", Switch: true},
+			{Name: "population", Repeats: true},
+			{Name: "strategy", Repeats: true},
+			{Name: "batch"},
+			{Name: "replicates"},
+			{Name: "aggregate"},
+			{Name: "seed"},
+			{Name: "quick", Switch: true},
 		},
 		Columns: []Column{{"population", Text}, {"strategy", Text}, {"figure", Text}, {"value", Real}, {"replicates", Whole}, {"seed", Natural}},
 		Timed:   []string{"select_ns"},

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"vigorlab/cmd/vigorlab/internal/rundir"
 )
 
 // The files of a sweep's directory, beside those of every run.
@@ -142,23 +144,13 @@ func (s *Sweep) write(shard int, rows []row, failed []Failure) error {
 	return writeFile(s.file(shard, "json"), append(content, '\n'))
 }
 
-// writeFile writes a file under a name of its own first, which stands on the disk
-// before it is renamed: path never holds half of it.
-func writeFile(path string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
-	if err != nil {
+// writeFile writes a file that stands on the disk before it has its name: path never
+// holds half of it.
+func writeFile(path string, content []byte) error {
+	if err := rundir.WriteFile(path, func(w io.Writer) error {
+		_, err := w.Write(content)
 		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(content)
-	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	}); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
@@ -306,6 +298,24 @@ func (s *Sweep) Forget(shard int) error {
 		return nil
 	}
 	return err
+}
+
+// halfWritten is what a killed task leaves of a file.
+var halfWritten = regexp.MustCompile(`^\.[0-9]+\.(parquet|json)\.tmp-[0-9a-f]{8}$`)
+
+// Tidy removes what killed tasks have left beside the shards' files.
+func (s *Sweep) Tidy() error {
+	entries, err := os.ReadDir(filepath.Join(s.Dir, ShardsDir))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if halfWritten.MatchString(e.Name()) {
+			errs = append(errs, os.Remove(filepath.Join(s.Dir, ShardsDir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // each yields the rows of all shards in the order of points. All must be sound.
