@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 			"sweepkilled":  sweepKilled,
 			"partskilled":  partsKilled,
 			"sweepstopped": sweepStopped,
+			"noorphans":    noOrphans,
 		},
 	})
 }

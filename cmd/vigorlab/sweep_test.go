@@ -162,6 +162,38 @@ func sweepStopped(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// noOrphans starts a sweep of a point that never ends, whose command line holds TEXT,
+// ends the sweep by SIGINT or SIGKILL once the point runs, and checks that the point ends
+// with it.
+//
+//	noorphans INT|KILL TEXT ARG...
+func noOrphans(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: noorphans INT|KILL TEXT ARG...")
+	}
+	cmd := start(ts, nil, args[2:])
+	point := 0
+	waitFor(ts, "the point", func() bool {
+		for _, pid := range processes(args[1]) {
+			if descends(pid, cmd.Process.Pid) {
+				point = pid
+			}
+		}
+		return point != 0
+	})
+	ts.Check(cmd.Process.Signal(map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill}[args[0]]))
+	if err := cmd.Wait(); err == nil {
+		ts.Fatalf("the sweep ended well")
+	}
+	const most = 30 * time.Second // a killed process is gone in milliseconds
+	for deadline := time.Now().Add(most); slices.Contains(processes(args[1]), point); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Check(syscall.Kill(point, syscall.SIGKILL))
+			ts.Fatalf("the point outlived its sweep by %v", most)
+		}
+	}
+}
+
 // TestSweepIsOneTable: the table of a sweep is what its commands print one by one, under
 // the points' numbers and axes; of 24 points, it has the same bytes for any number of
 // shards and workers.
@@ -237,6 +269,24 @@ func TestSweepExamples(t *testing.T) {
 			}
 			checkWidth(t, strings.Join(words, " "), runTable(t, []string{"sweep", cmd.Name(), "--help"}))
 		}
+	}
+}
+
+// TestReadmeSweep writes the file of README's section on sweeps, runs the commands there
+// and expects the lines that it quotes.
+func TestReadmeSweep(t *testing.T) {
+	section := readmeSection(t, "From laptop to cluster")
+	_, file, _ := strings.Cut(section, "```toml\n")
+	file, _, ok := strings.Cut(file, "```")
+	if !ok {
+		t.Fatal("the section shows no file")
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("grid.toml", []byte(file), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if n := runQuoted(t, section); n < 2 {
+		t.Errorf("%d commands in the section, want at least 2", n)
 	}
 }
 

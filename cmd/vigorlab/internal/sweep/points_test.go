@@ -319,6 +319,10 @@ func TestRandomAxes(t *testing.T) {
 	if same(first, search(5, 2, "")) {
 		t.Error("two seeds draw alike")
 	}
+	p := mustPlan(t, "command = \"simulate\"\nrandom.n = 1\nrandom.axes.batch = {min = 0, max = 1}\nrandom.axes.seed = {min = 0, max = 1}")
+	if p.Points[0].Cells[0] == p.Points[0].Cells[1] {
+		t.Error("two axes share their draws")
+	}
 }
 
 // TestDrawsLaw: over n draws, the shares below given points are those of the law. A
