@@ -66,6 +66,9 @@ func runExamples(t *testing.T, cmd *cobra.Command) {
 	if err := os.WriteFile("schedule.txt", []byte("vigor:m0=4,rounds=2,alpha=1/4,gamma=4\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("grid.toml", []byte(smallGrid), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for i, words := range examples {
 		prepares := i+1 < len(examples) && (words[1] == "rollout" || words[1] == "simulate")    // makes what the next example reads
 		shows := slices.Contains([]string{"vigorlab", "populations", "strategies"}, cmd.Name()) // what other commands do

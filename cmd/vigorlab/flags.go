@@ -91,7 +91,7 @@ type common struct {
 
 // register adds the common flags to a command.
 func (c *common) register(f *pflag.FlagSet) {
-	c.seed, c.workers = 1, runtime.GOMAXPROCS(0)
+	c.seed, c.workers = 1, defaultWorkers()
 	f.Var(&seedFlag{&c.seed, &c.faults}, "seed", "seed `N` of every random stream")
 	c.whole(f, &c.workers, "workers", 1, 4096, "`N` goroutines; the results do not depend on it")
 	f.Lookup("workers").DefValue = "all cores"
@@ -100,6 +100,9 @@ func (c *common) register(f *pflag.FlagSet) {
 	f.BoolVar(&c.force, "force", false, "replace what an earlier run wrote")
 	f.BoolVar(&c.quiet, "quiet", false, "no progress and no warnings on standard error")
 }
+
+// defaultWorkers is the number of cores that Go may use.
+func defaultWorkers() int { return runtime.GOMAXPROCS(0) }
 
 // registerFormat adds --format alone.
 func (c *common) registerFormat(f *pflag.FlagSet) {

@@ -100,7 +100,7 @@ u = 4p(1-p) of a prompt with success probability p.`,
 	root.AddCommand(
 		newTheory(a), newSimulate(a), newReplay(a), newVerify(a), newCompare(a), newTrain(a), newImport(a), newFit(a), newPlan(a), newRollout(a), newGrade(a), newPlot(a), newReport(a), newExplore(a),
 		newStrategies(a), newPopulations(a), newPolicies(a), newSystems(a), newVersion(a),
-		newVerifiers(a), newDoctor(a),
+		newVerifiers(a), newDoctor(a), newSweep(a),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.Args == nil {

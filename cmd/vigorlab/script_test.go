@@ -43,6 +43,11 @@ func TestScripts(t *testing.T) {
 			"taken":     taken,
 			"smalldisk": smallDisk,
 			"full":      full,
+
+			"sweepkilled":  sweepKilled,
+			"partskilled":  partsKilled,
+			"sweepstopped": sweepStopped,
+			"noorphans":    noOrphans,
 		},
 	})
 }

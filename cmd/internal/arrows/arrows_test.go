@@ -77,6 +77,7 @@ var arrows = []struct{ pkg, may string }{
 	{"cmd/vigorlab/internal/pages", "cmd/vigorlab/internal/output cmd/vigorlab/internal/rundir"},
 	{"cmd/vigorlab/internal/report", "sim/verify"},
 	{"cmd/vigorlab/internal/rundir", ""},
+	{"cmd/vigorlab/internal/sweep", "distributions/spec sim/stream cmd/vigorlab/internal/rundir"},
 	{"cmd/internal/arrows", ""},
 	{"cmd/internal/browser", ""}, // for tests alone
 }

@@ -44,7 +44,16 @@ var known = []string{
 	runFile, "results.json", "results.csv", "results.parquet", "figures",
 	"report.md", "rungs", "plan.json", "npmle.csv", "rollouts.jsonl", "table.csv", journalFile,
 	"index.html", "explore.css", "explore.js", "explore.wasm", "wasm_exec.js", "worker.js",
+	"sweep.json", shardsDir,
 }
+
+// shardsDir holds what the tasks of a sweep write: other processes, perhaps on other
+// machines, which may go on while the sweep itself is killed and begun again. So its
+// files are in no record, and those under temporary names are left alone.
+const shardsDir = "shards"
+
+// shardFile is a file that a task writes.
+var shardFile = regexp.MustCompile(`^` + shardsDir + `/[0-9]+\.(parquet|json)$`)
 
 // A Record is the content of run.json.
 type Record struct {
@@ -170,6 +179,23 @@ func Resume(path string, record Record, force bool) (d *Dir, resumed bool, err e
 		return nil, false, errors.Join(err, lock.Close())
 	}
 	return d, resumed, nil
+}
+
+// Reopen makes a complete run incomplete, for Resume to go on with it: where part of it
+// is to be done again.
+func Reopen(path string) (err error) {
+	lock, err := lockDir(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	r, err := Read(path)
+	if err != nil {
+		return err
+	}
+	d := &Dir{final: path, work: path, record: *r}
+	d.record.Status = Incomplete
+	return d.writeRecord()
 }
 
 // lockFinal takes the lock of the directory that the run will replace, where
@@ -305,7 +331,7 @@ func (r *Record) owns(path string) error {
 		if e != nil && e.IsDir() && leftover(name) {
 			return fs.SkipDir
 		}
-		if err != nil || e.IsDir() || name == runFile || leftover(name) || slices.Contains(r.Files, name) || begun(name, e) {
+		if err != nil || e.IsDir() || name == runFile || leftover(name) || slices.Contains(r.Files, name) || begun(name, e) || shardFile.MatchString(name) {
 			return err
 		}
 		return foreign(path, name)
@@ -611,6 +637,9 @@ func clearRun(path string) error {
 // its folders.
 func clearLeftovers(path string) error {
 	return fs.WalkDir(os.DirFS(path), ".", func(name string, e fs.DirEntry, err error) error {
+		if name == shardsDir && err == nil {
+			return fs.SkipDir
+		}
 		if err != nil || !leftover(name) {
 			return err
 		}

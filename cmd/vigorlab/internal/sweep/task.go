@@ -1,0 +1,146 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// alone are the flags that a point has beside its own.
+var alone = []string{"--workers", "1", "--format", "csv", "--quiet"}
+
+// interrupted is the exit code of a command that a signal ended.
+const interrupted = 130
+
+// Run runs the points of a shard one after the other, each as a process of the
+// executable, and writes its rows and manifest. A point that fails is a row with the
+// reason. The end of ctx ends the shard, which then writes nothing.
+func (s *Sweep) Run(ctx context.Context, executable string, shard int) error {
+	if err := s.checkInputs(); err != nil {
+		return err
+	}
+	var rows []row
+	var failed []Failure
+	span := s.Shards[shard-1]
+	for _, p := range s.Points[span.From-1 : span.To] {
+		more, why, err := s.runPoint(ctx, executable, p)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			failed = append(failed, Failure{p.Number, why})
+			more = []row{s.failedRow(p, why)}
+		}
+		rows = append(rows, more...)
+	}
+	if err := s.write(shard, rows, failed); err != nil {
+		return fmt.Errorf("shard %04d: %w", shard, err)
+	}
+	return nil
+}
+
+// runPoint runs a point and returns its rows, or why it failed.
+func (s *Sweep) runPoint(ctx context.Context, executable string, p Point) (rows []row, why string, err error) {
+	var stdout, stderr bytes.Buffer
+	cmd := process(ctx, executable, append(slices.Clone(p.Words), alone...))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Folder, &stdout, &stderr
+	err = runAlone(cmd)
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == interrupted:
+		return nil, "", context.Canceled // by a signal that this process will get too
+	case errors.As(err, &exit):
+		return nil, reason(stderr.String(), exit), nil
+	case err != nil:
+		return nil, "", err
+	}
+	rows, err = s.pointRows(p, stdout.Bytes())
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	return rows, "", nil
+}
+
+// process returns a process of vigorlab that ends when ctx does: at first as by
+// Ctrl-C, and for good where it does not within a few seconds.
+func process(ctx context.Context, executable string, words []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, executable, words...)
+	cmd.Args[0] = "vigorlab"
+	cmd.Cancel = func() error { return terminate(cmd.Process) }
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// pointRows returns what a point printed as rows of the sweep's table.
+func (s *Sweep) pointRows(p Point, printed []byte) ([]row, error) {
+	records, err := csv.NewReader(bytes.NewReader(printed)).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("it printed no CSV: %w", err)
+	}
+	if len(records) < 2 {
+		return nil, errors.New("it printed no figures")
+	}
+	if !slices.Equal(records[0], namesOf(s.Columns)) {
+		return nil, fmt.Errorf("it printed the columns %s, want %s", strings.Join(records[0], ", "), strings.Join(namesOf(s.Columns), ", "))
+	}
+	figure := slices.Index(records[0], "figure")
+	var rows []row
+	for _, r := range records[1:] {
+		if figure >= 0 && slices.Contains(s.Timed, r[figure]) {
+			continue
+		}
+		rows = append(rows, slices.Concat(s.lead(p), r, row{""}))
+	}
+	return rows, nil
+}
+
+// lead returns the first cells of a point's rows: its number and its axes.
+func (s *Sweep) lead(p Point) row { return append(row{fmt.Sprint(p.Number)}, p.Cells...) }
+
+// failedRow returns the row of a point that has no figures.
+func (s *Sweep) failedRow(p Point, why string) row {
+	return slices.Concat(s.lead(p), make(row, len(s.Columns)), row{why})
+}
+
+// crash is where Go begins to say where it was: addresses, which differ from run to run.
+var crash = regexp.MustCompile(`(?m)^(goroutine \d+|runtime stack:|\[signal |PC=)`)
+
+// memory is what Go says, in one of many ways, where a process gets no more memory.
+var memory = regexp.MustCompile(`out of memory|cannot allocate memory|failed to reserve|pthread_create failed`)
+
+// reason returns why a process failed: its complaints, or what Go says of a crash, or
+// how it ended. The same failure has the same reason in every run.
+func reason(stderr string, exit *exec.ExitError) string {
+	if at := crash.FindStringIndex(stderr); at != nil {
+		if memory.MatchString(stderr[:at[0]]) {
+			return "out of memory"
+		}
+		stderr = stderr[:at[0]]
+	}
+	var lines []string
+	for line := range strings.Lines(stderr) {
+		line = strings.TrimSpace(strings.TrimPrefix(line, "vigorlab: "))
+		if line != "" && !strings.HasPrefix(line, "hint: ") && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	const longest = 2000 // bytes
+	text := strings.ToValidUTF8(strings.Join(lines, "; "), "?")
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "..."
+	}
+	if exit.ExitCode() < 0 || text == "" {
+		text = strings.Trim(exit.String()+"; "+text, "; ") // signal: killed
+	}
+	return text
+}
