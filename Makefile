@@ -48,7 +48,7 @@ lint: ## format, vet, staticcheck, direction of imports
 fmt: ## formats every Go file
 	$(GOFUMPT) -w .
 
-bench: ## BenchmarkStaticComparison beside the C, NumPy and numba programs of ../shared/bench; the client of model servers beside a bare loop; code beside bare starts of Python
+bench: ## the engine, plain and fast, beside the C, NumPy and numba programs of ../shared/bench; the client of model servers beside a bare loop; code beside bare starts of Python
 	go test -run '^$$' -bench Throughput -benchtime 1x ./sim/source/live
 	go test -run '^$$' -bench ServedRollout -benchtime 1x ./cmd/vigorlab
 	go test -run '^$$' -bench Code -benchtime 3s -cpu 1,2 ./sim/reward

@@ -2,9 +2,11 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"runtime"
-	"strconv"
 	"testing"
+
+	"vigorlab/sim/schedule"
 )
 
 // BenchmarkStaticComparison does the work of the reference programs (a C
@@ -25,18 +27,54 @@ func BenchmarkStaticComparison(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "replicates/s")
 }
 
-// BenchmarkBatch shows how the cost a prompt depends on the batch.
+// BenchmarkFast is BenchmarkStaticComparison on the fast path.
+func BenchmarkFast(b *testing.B) {
+	cfg := config(tp15, b.N)
+	cfg.Workers, cfg.Fast = runtime.GOMAXPROCS(0), true
+	src := synthetic(b, tp15, 1024)
+	b.ReportAllocs()
+	b.ResetTimer()
+	if _, err := Run(context.Background(), cfg, src, parseAll("vigor", "fixed:g=8")); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "replicates/s")
+}
+
+// BenchmarkPrecise takes eta of VIGOR at its defaults on 1,024 prompts of the
+// same population, the mean of per-batch ratios that the reference programs
+// print, to a standard error of 1e-4: pilot and tables included, on one worker.
+func BenchmarkPrecise(b *testing.B) {
+	law := population(b, tp15).Law
+	cfg := config(tp15, 1)
+	cfg.Workers = 1
+	se := 0.0
+	for b.Loop() {
+		cfg.Seed++
+		r, err := RunPrecise(context.Background(), cfg, law, schedule.Default(), 1024, 1e-4)
+		if err != nil {
+			b.Fatal(err)
+		}
+		se = max(se, r.EtaBatchMean.SE)
+	}
+	b.ReportMetric(se, "largest-SE")
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/estimate")
+}
+
+// BenchmarkBatch shows how the cost a prompt depends on the batch, for VIGOR and
+// the fixed group of its mean size.
 func BenchmarkBatch(b *testing.B) {
-	for _, batch := range []int{100, 10_000, 1_000_000} {
-		b.Run(strconv.Itoa(batch), func(b *testing.B) {
-			cfg := config(tp15, b.N)
-			cfg.Workers = 1
-			src := synthetic(b, tp15, batch)
-			b.ResetTimer()
-			if _, err := Run(context.Background(), cfg, src, parseAll("vigor", "fixed:g=8")); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(batch), "ns/prompt")
-		})
+	for _, fast := range []bool{false, true} {
+		for _, batch := range []int{100, 1_000, 10_000, 100_000, 1_000_000} {
+			b.Run(fmt.Sprintf("fast=%t/%d", fast, batch), func(b *testing.B) {
+				cfg := config(tp15, b.N)
+				cfg.Workers, cfg.Fast = 1, fast
+				src := synthetic(b, tp15, batch)
+				b.ResetTimer()
+				if _, err := Run(context.Background(), cfg, src, parseAll("vigor")); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(batch), "ns/prompt")
+			})
+		}
 	}
 }

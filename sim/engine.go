@@ -28,6 +28,10 @@ type Config struct {
 	Aggregate  string  // AggregateRollout | AggregatePrompt
 	Frontier   float64 // c in [0, 1]: screening errors speak of prompts with u >= c
 
+	// Fast draws batches from their counts on: the same law, other numbers. See
+	// ErrNotFast for what it can do.
+	Fast bool
+
 	// Progress, where not nil, hears how many of all replicates are done. It
 	// is called from one goroutine at a time.
 	Progress func(done, total int)
@@ -216,11 +220,14 @@ type worker struct {
 	lengths rollout.LengthSource // nil where lengths are unknown
 	prompts stream.Key
 	batch   int
+	held    int // prompts of a batch of which arms keep anything, one by one
 	truth   truth
 	arms    []*arm
 	named   int   // the first named arms are the user's strategies, the rest references
 	fixed   []int // fixed[k]: the arm of the fixed group of strategy k's mean size, -1 for none
 	free    chan *tally
+	urn     *urn // nil but where Config.Fast
+	vigor   int  // the arm of VIGOR, with urn
 }
 
 func newWorker(cfg *Config, newSource NewSource, strategies []NewStrategy) (*worker, error) {
@@ -233,7 +240,11 @@ func newWorker(cfg *Config, newSource NewSource, strategies []NewStrategy) (*wor
 	if err != nil {
 		return nil, err
 	}
-	w.truth = newTruth(w.batch)
+	w.held = w.batch
+	if cfg.Fast {
+		w.held = 0
+	}
+	w.truth = newTruth(w.held)
 	if l, ok := src.(rollout.LengthSource); ok && l.MeanTokens() != nil {
 		w.lengths = l
 	}
@@ -246,11 +257,16 @@ func newWorker(cfg *Config, newSource NewSource, strategies []NewStrategy) (*wor
 		if c := s.Capabilities(); c.History || c.PicksPrompts {
 			return nil, fmt.Errorf("%s: %w", s.Spec(), ErrManySteps)
 		}
-		w.arms = append(w.arms, newArm(s, w.batch, w.lengths != nil, cfg))
+		w.arms = append(w.arms, newArm(s, w.held, w.lengths != nil, cfg))
 	}
 	w.named = len(w.arms)
 	for k := range w.named {
 		if err := w.addReference(w.arms[k].strategy); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Fast {
+		if w.urn, w.vigor, err = w.urnOf(); err != nil {
 			return nil, err
 		}
 	}
@@ -278,7 +294,7 @@ func (w *worker) addReference(s strategy.Strategy) error {
 		}
 	}
 	w.fixed = append(w.fixed, len(w.arms))
-	w.arms = append(w.arms, newArm(ref, w.batch, w.lengths != nil, w.cfg))
+	w.arms = append(w.arms, newArm(ref, w.held, w.lengths != nil, w.cfg))
 	return nil
 }
 
@@ -299,6 +315,12 @@ func (w *worker) block(ctx context.Context, first, n int) (*tally, error) {
 
 // replicate runs every arm on the batch that key names.
 func (w *worker) replicate(ctx context.Context, key stream.Key) error {
+	if w.urn != nil {
+		w.urn.run(key)
+		vigor, fixed := w.arms[w.vigor], w.arms[1-w.vigor]
+		w.urn.report(vigor, fixed, &w.truth)
+		return nil
+	}
 	if _, err := w.source.Reset(key); err != nil {
 		return err
 	}

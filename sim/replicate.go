@@ -75,6 +75,7 @@ type truth struct {
 	frontier []int     // 1 where u >= Config.Frontier
 	bin      []int     // of p
 	tokens   []float64 // mean tokens a rollout, nil where lengths are unknown
+	prompts  int
 	sumU     float64
 	bins     [allocationBins]int // prompts by p
 }
@@ -173,7 +174,7 @@ func (a *arm) finish(t *truth) {
 	}
 	if t.sumU > 0 {
 		tot[totHasRatio] = 1
-		tot[totRatio] = tot[totWU] / tot[totW] / (t.sumU / float64(len(t.u)))
+		tot[totRatio] = tot[totWU] / tot[totW] / (t.sumU / float64(t.prompts))
 	}
 }
 
@@ -237,8 +238,7 @@ func bin(p float64) int { return min(int(p*allocationBins), allocationBins-1) }
 // know takes in the batch's success probabilities.
 func (t *truth) know(p []float64, frontier float64) {
 	t.p, t.u, t.frontier, t.bin = p, t.u[:0], t.frontier[:0], t.bin[:0]
-	t.sumU = 0
-	clear(t.bins[:])
+	t.clear(len(p))
 	for _, p := range p {
 		u := distributions.U(p)
 		t.u = append(t.u, u)

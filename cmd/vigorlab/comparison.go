@@ -19,6 +19,7 @@ type comparison struct {
 	population string
 	truth      string // what eta counts as the reward variance
 	warnings   []string
+	etaBatches map[string]int // by strategy, where eta comes from batches of its own
 	*sim.Result
 }
 
@@ -39,6 +40,9 @@ func (c *comparison) document() output.Object {
 	strategies := make([]output.Object, len(c.Strategies))
 	for i := range c.Strategies {
 		strategies[i] = outcomeDocument(&c.Strategies[i])
+		if n := c.etaBatches[c.Strategies[i].Strategy]; n > 0 {
+			strategies[i].Add("eta_replicates", n)
+		}
 	}
 	o.Add("strategies", strategies)
 	o.Add("warnings", append([]string{}, c.warnings...))
@@ -104,9 +108,13 @@ func (c *comparison) rows() []output.Row {
 	for i := range c.Strategies {
 		s := &c.Strategies[i]
 		add := func(name, at string, e sim.Estimate) {
+			replicates := c.Replicates
+			if n := c.etaBatches[s.Strategy]; n > 0 && slices.Contains([]string{"eta", "eta_generated", "eta_batch_mean"}, name) {
+				replicates = n
+			}
 			rows = append(rows, output.Row{
 				Population: c.population, Strategy: s.Strategy, Figure: name, At: at,
-				Replicates: int64(c.Replicates), Seed: c.Seed, Coding: output.Signed,
+				Replicates: int64(replicates), Seed: c.Seed, Coding: output.Signed,
 			}.Fill(figure(e)))
 		}
 		for _, f := range s.Named() {
@@ -319,6 +327,9 @@ func (c *comparison) notes(t *output.Text) {
 	}
 	t.Note("", strings.Join(words, " "))
 	for _, s := range c.Strategies {
+		if n := c.etaBatches[s.Strategy]; n > 0 {
+			t.Note("", fmt.Sprintf("eta of %s comes from %d batches of its own, by control variates (--precision).", shortSpec(s.Strategy), n))
+		}
 		if p := s.Eta.Prompts; p != nil && p.Missing > 0 {
 			t.Note("", fmt.Sprintf("%d samples of prompts of %s have no reward variance: they have no eta, and no part in its interval.", p.Missing, shortSpec(s.Strategy)))
 		}

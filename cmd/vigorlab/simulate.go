@@ -69,6 +69,7 @@ func (f *comparing) parseStrategies(ctx context.Context) []strategy.Strategy {
 
 type simulateFlags struct {
 	comparing
+	fastFlags
 	populationSpecs []string
 	batch           int
 	emitTable       string
@@ -93,13 +94,17 @@ number of workers.`,
 
   # keep the figures and tables, and one batch of outcomes to play with
   vigorlab simulate --population spiked-beta:dead=0.3,solved=0.1,a=2,b=6 --replicates 100 \
-    --strategy fixed:g=8 --out run --emit-table pilot.csv`,
+    --strategy fixed:g=8 --out run --emit-table pilot.csv
+
+  # more batches in the same time, and eta to four digits
+  vigorlab simulate --population beta:a=0.3,b=0.7 --batch 1024 --replicates 2000 --fast --precision 1e-4`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.populationSpecs, "population", nil, "population `SPEC` (see vigorlab populations)")
 	f.whole(flags, &f.batch, "batch", 1, maxBatch, "`B` prompts a batch")
 	f.registerComparing(cmd)
+	f.registerFast(flags)
 	flags.Var(&textFlag{&f.emitTable, "emit-table", "a file", &f.faults}, "emit-table", "write the outcomes of one batch under the first strategy to `FILE`, once all else is written: CSV, or by its extension .jsonl or .parquet")
 	f.register(flags)
 	return cmd
@@ -118,6 +123,7 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	f.checkEmit(population)
+	f.checkFast(population, strategies)
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -125,14 +131,21 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	line := f.line(population.Spec, specsOf(strategies))
-	record, err := f.record(a, "simulate", line, output.Object{
+	specs := output.Object{
 		{Key: "population", Value: population.Spec},
 		{Key: "strategies", Value: specsOf(strategies)},
 		{Key: "batch", Value: f.batch},
 		{Key: "replicates", Value: f.replicates},
 		{Key: "aggregate", Value: f.aggregate},
 		{Key: "frontier", Value: f.frontier},
-	})
+	}
+	if f.fast {
+		specs.Add("fast", true)
+	}
+	if f.precision > 0 {
+		specs.Add("precision", f.precision)
+	}
+	record, err := f.record(a, "simulate", line, specs)
 	if err != nil {
 		return err
 	}
@@ -147,10 +160,14 @@ func (f *simulateFlags) run(ctx context.Context, a *app) error {
 		bar := progress.New(a.stderr, f.quiet)
 		defer bar.Close()
 		c.Result, err = await(ctx, func() (*sim.Result, error) {
-			return f.simulate(ctx, population, strategies, bar)
+			r, err := f.simulate(ctx, population, strategies, bar)
+			if err == nil {
+				c.etaBatches, err = f.sharpen(ctx, r, population, strategies, bar)
+			}
+			return r, err
 		})
 		if err != nil {
-			return f.input(err, "--population "+population.Spec)
+			return f.notFast(f.input(err, "--population "+population.Spec))
 		}
 		if notes, err = saveRun(ctx, d, c.result, c.drawings); err != nil {
 			return err
@@ -173,6 +190,7 @@ func (f *simulateFlags) line(population string, strategies []string) *commandLin
 	}
 	l.add("batch", f.batch)
 	f.addTo(l)
+	f.addFast(l)
 	return l
 }
 
@@ -195,6 +213,7 @@ func (f *simulateFlags) simulate(ctx context.Context, p spec.Population, strateg
 		addExact(r, p.Variance, strategies)
 		return r, nil
 	}
+	cfg.Fast = f.fast
 	return sim.Run(ctx, cfg, f.newSource(p), makers(strategies))
 }
 

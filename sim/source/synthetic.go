@@ -66,6 +66,9 @@ func (s *Synthetic) Drift(key stream.Key, p []float64) error {
 	return nil
 }
 
+// Law returns the law that prompts are drawn from.
+func (s *Synthetic) Law() distributions.Law { return s.law }
+
 // Truth implements rollout.TruthSource.
 func (s *Synthetic) Truth() []float64 { return s.p }
 
