@@ -61,7 +61,22 @@ same prompts.
 A point that fails is a row with its error. The table is the same, to the last byte, for
 any number of shards and workers, and whatever was killed on the way: the same command
 again runs only the shards that are missing or not as they were written. Times of this
-machine (select_ns of compare) are left out.`,
+machine (select_ns of compare) are left out.
+
+--engine slurm submits the shards as job arrays, follows them by squeue, begins those
+again whose node is lost, and makes the table. DIR and vigorlab must be where the nodes
+see them. What a task asks for are flags, or a table of the file; setup is lines of shell
+that run before it:
+
+  [slurm]
+  account = "lab"
+  partition = "cpu"
+  time = "2:00:00"
+  memory = "2G"
+  setup = ["module load go"]
+
+By default a task has points for about a minute. Ctrl-C leaves tasks on the cluster, and
+the same command finds them there, unless --cancel-on-interrupt is given.`,
 		Example: `  # the points, and what they cost, from timing a few of them
   vigorlab sweep grid.toml --print
 
@@ -69,7 +84,10 @@ machine (select_ns of compare) are left out.`,
   vigorlab sweep grid.toml --out grid
 
   # which points are done, have failed or are missing
-  vigorlab sweep status grid`,
+  vigorlab sweep status grid
+
+  # for a scheduler of your own: the batch script, and how to submit it
+  vigorlab sweep grid.toml --out byhand --shards 2 --print-script`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("", "%d arguments, want one file: vigorlab sweep FILE.toml --out DIR", len(args))

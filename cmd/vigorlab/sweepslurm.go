@@ -39,7 +39,7 @@ func (s *slurmFlags) register(f *pflag.FlagSet, c *common) {
 	text(&s.Partition, "partition", "slurm: the `PARTITION`")
 	text(&s.Time, "time", "slurm: most wall-clock `TIME` of a task: minutes, H:MM:SS, D-H")
 	text(&s.Memory, "memory", "slurm: `MEMORY` of a task, such as 4G")
-	c.whole(f, &s.CPUs, "cpus", 1, 4096, "slurm: `N` processors of a task")
+	c.whole(f, &s.CPUs, "cpus", 1, 4096, "slurm: `N` processors of a task, which runs as many points at once (default 1)")
 	f.BoolVar(&s.cancel, "cancel-on-interrupt", false, "slurm: Ctrl-C cancels the tasks; without this they go on, and the same command finds them again")
 	f.BoolVar(&s.script, "print-script", false, "slurm: prepare DIR, print the batch script and the lines that submit it, and submit nothing")
 }
@@ -84,10 +84,11 @@ func (f *sweepFlags) checkEngine(flags *pflag.FlagSet) {
 // job returns the sweep's tasks as a job of a cluster. Its name is of this sweep, in
 // this directory, in these shards.
 func (f *sweepFlags) job(s *sweep.Sweep, executable string) slurm.Job {
+	command := []string{executable, "sweep", "task", s.Dir, "--workers", fmt.Sprint(max(1, f.cluster.CPUs)), "--shard"}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d", s.Dir, s.Digest, len(s.Shards)))
 	return slurm.Job{
 		Name:    fmt.Sprintf("vigorlab-%x", sum[:6]),
-		Command: append([]string{executable}, sweep.TaskArgs(s.Dir)...),
+		Command: command,
 		Dir:     filepath.Join(s.Dir, "slurm"),
 		Options: f.cluster.Options,
 	}

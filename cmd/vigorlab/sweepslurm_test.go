@@ -26,8 +26,9 @@ func TestSweepOnSlurm(t *testing.T) {
 	small := newGrid(t, "[0.3, 0.5]", 8)
 	t.Run("three nodes", func(t *testing.T) {
 		large := newGrid(t, "{from = 0.2, to = 0.7, step = 0.1}", 24)
-		large.finish(t, large.sweep(t, "--shards", "24"))
+		large.finish(t, large.sweep(t))
 	})
+	t.Run("two points at once", func(t *testing.T) { small.finish(t, small.sweep(t, "--cpus", "2", "--shards", "3")) })
 	t.Run("node", func(t *testing.T) { testLostNode(t, small, nodes) })
 	t.Run("killed", func(t *testing.T) { testKilledSweep(t, small, nodes) })
 	t.Run("interrupt", func(t *testing.T) { testInterrupts(t, small) })

@@ -69,8 +69,6 @@ type Task struct {
 }
 
 // Args returns the arguments of vigorlab that run the task.
-func (t Task) Args() []string { return append(TaskArgs(t.Dir), fmt.Sprint(t.Shard)) }
-
-// TaskArgs returns the arguments of vigorlab that run a task of a sweep's directory, but
-// for the last, which is the number of the shard.
-func TaskArgs(dir string) []string { return []string{"sweep", "task", dir, "--shard"} }
+func (t Task) Args() []string {
+	return []string{"sweep", "task", t.Dir, "--shard", fmt.Sprint(t.Shard)}
+}
