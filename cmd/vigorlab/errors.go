@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"vigorlab/cmd/vigorlab/internal/rundir"
+	"vigorlab/cmd/vigorlab/internal/slurm"
 )
 
 // The exit codes of every command.
@@ -122,13 +123,18 @@ func exitCode(stderr io.Writer, err error) int {
 	return exitFailed
 }
 
-// goOn returns a hint how to go on where a run directory keeps what is finished.
+// goOn returns what a cluster's command advises, and a hint how to go on where a run directory keeps what is finished.
 func goOn(err error) []string {
+	var hints []string
+	var command *slurm.CommandError
+	if errors.As(err, &command) && command.Hint != "" {
+		hints = append(hints, command.Hint)
+	}
 	var stopped *stoppedError
 	if !errors.As(err, &stopped) {
-		return nil
+		return hints
 	}
-	return []string{"give the same command again to go on; " + stopped.out + " keeps " + stopped.what}
+	return append(hints, "give the same command again to go on; "+stopped.out+" keeps "+stopped.what)
 }
 
 // complain prints every fault, then the hints.

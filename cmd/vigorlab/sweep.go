@@ -28,6 +28,8 @@ type sweepFlags struct {
 	shards int
 	retry  bool
 	show   bool
+
+	cluster slurmFlags
 }
 
 func newSweep(a *app) *cobra.Command {
@@ -59,7 +61,22 @@ same prompts.
 A point that fails is a row with its error. The table is the same, to the last byte, for
 any number of shards and workers, and whatever was killed on the way: the same command
 again runs only the shards that are missing or not as they were written. Times of this
-machine (select_ns of compare) are left out.`,
+machine (select_ns of compare) are left out.
+
+--engine slurm submits the shards as job arrays, follows them by squeue, begins those
+again whose node is lost, and makes the table. DIR and vigorlab must be where the nodes
+see them. What a task asks for are flags, or a table of the file; setup is lines of shell
+that run before it:
+
+  [slurm]
+  account = "lab"
+  partition = "cpu"
+  time = "2:00:00"
+  memory = "2G"
+  setup = ["module load go"]
+
+By default a task has points for about a minute. Ctrl-C leaves tasks on the cluster, and
+the same command finds them there, unless --cancel-on-interrupt is given.`,
 		Example: `  # the points, and what they cost, from timing a few of them
   vigorlab sweep grid.toml --print
 
@@ -67,17 +84,23 @@ machine (select_ns of compare) are left out.`,
   vigorlab sweep grid.toml --out grid
 
   # which points are done, have failed or are missing
-  vigorlab sweep status grid`,
+  vigorlab sweep status grid
+
+  # for a scheduler of your own: the batch script, and how to submit it
+  vigorlab sweep grid.toml --out byhand --shards 2 --print-script`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("", "%d arguments, want one file: vigorlab sweep FILE.toml --out DIR", len(args))
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.checkEngine(cmd.Flags())
+			return f.run(cmd.Context(), a, args[0])
+		},
 	}
 	flags := cmd.Flags()
-	f.choice(flags, &f.engine, "engine", []string{engineLocal}, "`ENGINE` that runs the tasks")
+	f.choice(flags, &f.engine, "engine", []string{engineLocal, engineSlurm}, "`ENGINE` that runs the tasks")
 	f.whole(flags, &f.shards, "shards", 1, maxShards, "deal the points to `N` shards, each a task (default a shard a point, at most 1000)")
 	flags.BoolVar(&f.show, "print", false, "show the points, their number and what they cost, and run nothing else")
 	flags.BoolVar(&f.retry, "retry-failed", false, "run the shards again in which a point failed")
@@ -88,6 +111,7 @@ machine (select_ns of compare) are left out.`,
 	flags.Var(&textFlag{&f.out, "out", "a directory", &f.faults}, "out", "write a run directory `DIR`: run.json, results, shards")
 	flags.BoolVar(&f.force, "force", false, "replace what an earlier run wrote")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress and no warnings on standard error")
+	f.cluster.register(flags, &f.common)
 	cmd.AddCommand(newSweepStatus(a), newSweepMerge(a), newSweepTask())
 	for _, sub := range cmd.Commands() {
 		sub.DisableFlagsInUseLine = true
@@ -107,6 +131,9 @@ func (f *sweepFlags) run(ctx context.Context, a *app, path string) error {
 	plan := f.read(ctx, path)
 	if f.out == "" && !f.show {
 		f.addf("--out is missing, want a directory for the results, or --print")
+	}
+	if plan != nil {
+		f.cluster.resolve(path, plan.Slurm, &f.faults)
 	}
 	if err := f.err(); err != nil {
 		return err
@@ -136,14 +163,18 @@ func (f *sweepFlags) run(ctx context.Context, a *app, path string) error {
 	}
 	var s *sweep.Sweep
 	if err := f.long(record, func(d *rundir.Dir) error {
-		if s, err = f.open(a, d, plan, digest); err != nil {
+		if s, err = f.open(ctx, a, d, plan, digest); err != nil {
 			return err
 		}
-		if err := f.finish(ctx, a, d, s); err != nil {
-			return &stoppedError{err, f.out, "every finished shard"}
+		err := f.finish(ctx, a, d, s)
+		if err != nil && !errors.Is(err, errPrinted) {
+			err = &stoppedError{err, f.out, "every finished shard"}
 		}
-		return nil
+		return err
 	}); err != nil {
+		if errors.Is(err, errPrinted) {
+			return nil
+		}
 		return err
 	}
 	return f.print(a, s, line.String())
@@ -201,12 +232,17 @@ func failures(shards []sweep.Shard) int {
 
 // open returns the sweep of the run directory, which it writes there first where there
 // is none.
-func (f *sweepFlags) open(a *app, d *rundir.Dir, plan *sweep.Plan, digest string) (*sweep.Sweep, error) {
+func (f *sweepFlags) open(ctx context.Context, a *app, d *rundir.Dir, plan *sweep.Plan, digest string) (*sweep.Sweep, error) {
 	_, err := os.Stat(d.Path(sweep.PlanFile))
 	if errors.Is(err, os.ErrNotExist) {
 		folder, err := os.Getwd()
 		if err != nil {
 			return nil, err
+		}
+		if f.shards == 0 && (f.engine == engineSlurm || f.cluster.script) {
+			if f.shards, err = f.calibratedShards(ctx, a, plan); err != nil {
+				return nil, err
+			}
 		}
 		s := &sweep.Sweep{
 			Digest: digest, Version: version, Revision: sourceRevision(), Folder: folder,
@@ -279,12 +315,18 @@ func (f *sweepFlags) work(ctx context.Context, a *app, s *sweep.Sweep, tasks []s
 	if err != nil {
 		return err
 	}
+	if f.cluster.script {
+		return f.printScript(a, s, tasks, executable)
+	}
 	bar := progress.New(a.stderr, f.quiet)
 	defer bar.Close()
 	watched, stop := context.WithCancel(ctx)
 	defer stop()
 	go watch(watched, s, bar, total)
-	engine := &sweep.Local{Executable: executable, Workers: f.workers}
+	var engine sweep.Engine = &sweep.Local{Executable: executable, Workers: f.workers}
+	if f.engine == engineSlurm {
+		engine = f.slurmEngine(a, s, executable, bar)
+	}
 	return engine.Run(ctx, tasks)
 }
 

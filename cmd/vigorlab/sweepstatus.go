@@ -216,7 +216,7 @@ func (f *sweepFlags) merge(a *app) error {
 // newSweepTask returns the hidden command that runs one shard.
 func newSweepTask() *cobra.Command {
 	var c common
-	shard := 0
+	shard, workers := 0, 1
 	cmd := &cobra.Command{
 		Use:    "task DIR --shard N",
 		Short:  "Run one shard of a sweep",
@@ -240,9 +240,10 @@ func newSweepTask() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.Run(cmd.Context(), executable, shard)
+			return s.Run(cmd.Context(), executable, shard, workers)
 		},
 	}
 	c.whole(cmd.Flags(), &shard, "shard", 1, maxShards, "the shard `N`")
+	c.whole(cmd.Flags(), &workers, "workers", 1, 4096, "`N` points at once")
 	return cmd
 }

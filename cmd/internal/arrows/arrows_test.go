@@ -78,8 +78,10 @@ var arrows = []struct{ pkg, may string }{
 	{"cmd/vigorlab/internal/report", "sim/verify"},
 	{"cmd/vigorlab/internal/rundir", ""},
 	{"cmd/vigorlab/internal/sweep", "distributions/spec sim/stream cmd/vigorlab/internal/rundir"},
+	{"cmd/vigorlab/internal/slurm", "cmd/vigorlab/internal/notation"},
 	{"cmd/internal/arrows", ""},
 	{"cmd/internal/browser", ""}, // for tests alone
+	{"cmd/internal/cluster", ""}, // likewise
 }
 
 // refused says what the direct imports of a package may not be, whoever wrote

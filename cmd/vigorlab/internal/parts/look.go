@@ -114,6 +114,20 @@ func bounded(ctx context.Context) (string, error) {
 	return "", nil
 }
 
+// cluster looks for the commands of Slurm, which do not say their version on a machine
+// that is of no cluster.
+func cluster(ctx context.Context) (string, error) {
+	path, err := exec.LookPath("sbatch")
+	if err != nil {
+		return "", errors.New("no sbatch on PATH")
+	}
+	said, err := run(ctx, path, "--version")
+	if err != nil {
+		return "", fmt.Errorf("%s finds no cluster: this machine is of none, or SLURM_CONF is not set", path)
+	}
+	return version.FindString(said), nil
+}
+
 // compiler tries whether the C compiler that Go would take links a program.
 func compiler(ctx context.Context) (string, error) {
 	name := os.Getenv("CC")

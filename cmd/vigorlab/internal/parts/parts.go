@@ -107,6 +107,13 @@ var table = []Part{
 		look:      program("pdflatex", "--version"),
 	},
 	{
+		Name: "slurm", Needed: Using,
+		For:       "sweep --engine slurm: sweeps as jobs of a cluster",
+		Debian:    "slurm-client",
+		Elsewhere: "a login node of your cluster",
+		look:      cluster,
+	},
+	{
 		Name: "jupyter", Needed: Using,
 		For:       "the notebooks (of /usr/bin/python3; make notebooks)",
 		Debian:    "jupyter-nbconvert python3-ipykernel python3-pandas python3-matplotlib",
@@ -159,6 +166,13 @@ var table = []Part{
 		Debian:    "chromium",
 		Elsewhere: "chromium or google-chrome on PATH",
 		look:      anyProgram("chromium", "chromium-browser", "google-chrome"),
+	},
+	{
+		Name: "slurm cluster", Needed: Tests,
+		For:       "tests of sweeps on a cluster, which they start on this machine, as root",
+		Debian:    "slurm-wlm munge",
+		Elsewhere: "Slurm's slurmctld and slurmd, and munge, on PATH",
+		look:      program("slurmctld", "-V"),
 	},
 	{
 		Name: "pdftotext", Needed: Tests,

@@ -76,6 +76,17 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+func TestCluster(t *testing.T) {
+	script(t, "sbatch", "echo slurm-wlm 22.05.8")
+	if version, err := cluster(context.Background()); version != "22.05.8" || err != nil {
+		t.Errorf("version %q, %v", version, err)
+	}
+	script(t, "sbatch", "echo no configuration >&2; exit 1")
+	if _, err := cluster(context.Background()); err == nil || !strings.Contains(err.Error(), "sbatch finds no cluster") {
+		t.Errorf("a machine of no cluster: %v", err)
+	}
+}
+
 // TestTalks holds that of a program that talks much a bounded start is kept, with its
 // version.
 func TestTalks(t *testing.T) {

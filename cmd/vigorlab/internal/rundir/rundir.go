@@ -44,16 +44,20 @@ var known = []string{
 	runFile, "results.json", "results.csv", "results.parquet", "figures",
 	"report.md", "rungs", "plan.json", "npmle.csv", "rollouts.jsonl", "table.csv", journalFile,
 	"index.html", "explore.css", "explore.js", "explore.wasm", "wasm_exec.js", "worker.js",
-	"sweep.json", shardsDir,
+	"sweep.json", shardsDir, slurmDir,
 }
 
 // shardsDir holds what the tasks of a sweep write: other processes, perhaps on other
 // machines, which may go on while the sweep itself is killed and begun again. So its
-// files are in no record, and those under temporary names are left alone.
-const shardsDir = "shards"
+// files are in no record, and those under temporary names are left alone. slurmDir holds
+// what tasks print on a cluster, and the script that runs them there.
+const (
+	shardsDir = "shards"
+	slurmDir  = "slurm"
+)
 
 // shardFile is a file that a task writes.
-var shardFile = regexp.MustCompile(`^` + shardsDir + `/[0-9]+\.(parquet|json)$`)
+var shardFile = regexp.MustCompile(`^(` + shardsDir + `/[0-9]+\.(parquet|json)|` + slurmDir + `/(task\.sh|[0-9]+_[0-9]+\.log))$`)
 
 // A Record is the content of run.json.
 type Record struct {

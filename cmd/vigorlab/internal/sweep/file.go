@@ -22,6 +22,8 @@ type Slurm struct {
 	Time      string `json:"time,omitempty"`
 	Memory    string `json:"memory,omitempty"`
 	CPUs      int    `json:"cpus,omitempty"`
+
+	Setup []string `json:"setup,omitempty"` // lines of shell before the task
 }
 
 // A file is what a sweep's file says, checked.
@@ -312,16 +314,36 @@ func (r *reader) readSlurm(table map[string]any) {
 				r.slurm.CPUs = int(x)
 				continue
 			}
+		case []any:
+			if lines, ok := textsOf(x); ok && key == "setup" {
+				r.slurm.Setup = lines
+				continue
+			}
 		}
 		switch {
 		case isText:
 			r.fault("slurm.%s = %v, want a text of one line, as sbatch takes it", key, table[key])
+		case key == "setup":
+			r.fault("slurm.setup = %v, want a list of lines of shell", table[key])
 		case key == "cpus":
 			r.fault("slurm.cpus = %v, want a whole number in [1, 4096]", table[key])
 		default:
-			r.fault("%s", unknown("key", "slurm."+key, []string{"slurm.account", "slurm.partition", "slurm.time", "slurm.memory", "slurm.cpus"}))
+			r.fault("%s", unknown("key", "slurm."+key, []string{"slurm.account", "slurm.partition", "slurm.time", "slurm.memory", "slurm.cpus", "slurm.setup"}))
 		}
 	}
+}
+
+// textsOf returns a list of texts.
+func textsOf(list []any) ([]string, bool) {
+	texts := make([]string, len(list))
+	for i, x := range list {
+		text, ok := x.(string)
+		if !ok {
+			return nil, false
+		}
+		texts[i] = text
+	}
+	return texts, true
 }
 
 // axisName is what an axis may be called: a column has its name.

@@ -252,6 +252,12 @@ func (s *Sweep) manifest(shard int) (*manifest, error) {
 	return m, nil
 }
 
+// Sound reports whether the rows of a shard are there and can be used.
+func (s *Sweep) Sound(shard int) bool {
+	_, err := s.manifest(shard)
+	return err == nil
+}
+
 // listed names points in few words: 1 to 4, 7.
 func listed(points []int) string {
 	points = slices.Clone(points)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // alone are the flags that a point has beside its own.
@@ -19,28 +21,35 @@ var alone = []string{"--workers", "1", "--format", "csv", "--quiet"}
 // interrupted is the exit code of a command that a signal ended.
 const interrupted = 130
 
-// Run runs the points of a shard one after the other, each as a process of the
-// executable, and writes its rows and manifest. A point that fails is a row with the
-// reason. The end of ctx ends the shard, which then writes nothing.
-func (s *Sweep) Run(ctx context.Context, executable string, shard int) error {
+// Run runs the points of a shard, so many at once as there are workers, each as a
+// process of the executable, and writes its rows and manifest. A point that fails is a
+// row with the reason. The end of ctx ends the shard, which then writes nothing.
+func (s *Sweep) Run(ctx context.Context, executable string, shard, workers int) error {
 	if err := s.checkInputs(); err != nil {
 		return err
 	}
-	var rows []row
-	var failed []Failure
 	span := s.Shards[shard-1]
-	for _, p := range s.Points[span.From-1 : span.To] {
-		more, why, err := s.runPoint(ctx, executable, p)
-		if err != nil {
+	points := s.Points[span.From-1 : span.To]
+	rows, why := make([][]row, len(points)), make([]string, len(points))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i, p := range points {
+		group.Go(func() (err error) {
+			rows[i], why[i], err = s.runPoint(ctx, executable, p)
 			return err
-		}
-		if why != "" {
-			failed = append(failed, Failure{p.Number, why})
-			more = []row{s.failedRow(p, why)}
-		}
-		rows = append(rows, more...)
+		})
 	}
-	if err := s.write(shard, rows, failed); err != nil {
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	var failed []Failure
+	for i, p := range points {
+		if why[i] != "" {
+			failed = append(failed, Failure{p.Number, why[i]})
+			rows[i] = []row{s.failedRow(p, why[i])}
+		}
+	}
+	if err := s.write(shard, slices.Concat(rows...), failed); err != nil {
 		return fmt.Errorf("shard %04d: %w", shard, err)
 	}
 	return nil
