@@ -37,7 +37,7 @@ func TestNumbersReachLines(t *testing.T) {
 	x, y := p.scales(t, false, false)
 	for i, l := range one.Panels[0].Lines {
 		for _, q := range l.Points {
-			if !p.hasDot(q, x, y, paper.inkOf(i).mark, 0) {
+			if !p.hasDot(q, x, y, paper.inkOf(i).mark, aside(i, 3)) {
 				t.Errorf("%s: no dot with its interval at %+v", l.Label, q)
 			}
 		}
@@ -68,7 +68,7 @@ func TestNumbersReachPanels(t *testing.T) {
 		y := between(1, 2, high(ones), high(twos))
 		for k, l := range q.Lines {
 			for _, point := range l.Points {
-				if !p.hasDot(point, x, y, paper.inkOf(k).mark, 0) {
+				if !p.hasDot(point, x, y, paper.inkOf(k).mark, aside(k, 3)) {
 					t.Errorf("%s, %s: no dot with its interval at %+v", q.Head, l.Label, point)
 				}
 			}

@@ -35,6 +35,10 @@ type SweepLine struct {
 // their intervals; more are a curve with a band.
 const maxMarks = 16
 
+// maxAside is the number of points of a line up to which those of several lines stand
+// aside at one X, so that none hides another.
+const maxAside = 8
+
 // Lines draws a figure of a sweep line by line: with direct labels in one panel, with a
 // key above small multiples.
 func Lines(d LinesData) (Figure, error) {
@@ -96,9 +100,13 @@ func (d LinesData) charts() []chart {
 	}
 	var all []chart
 	for _, q := range d.Panels {
+		where := d.Y // of the points, in notes
+		if q.Head != "" {
+			where = q.Head
+		}
 		ch := chart{
 			what: "lines", xTitle: d.X, yTitle: d.Y, x: axis{log: d.LogX}, y: axis{log: d.LogY}, xRange: emptySpan(),
-			inks: inks, kindNames: []string{closedForm: d.Y, truncated: d.Y, meanField: d.Y, monteCarlo: d.Y},
+			aside: most <= maxAside, inks: inks, kindNames: []string{closedForm: where, truncated: where, meanField: where, monteCarlo: where},
 		}
 		if usable(d.Reference) && !(d.LogY && d.Reference <= 0) {
 			ch.include = []float64{d.Reference}
