@@ -58,7 +58,7 @@ func (d HeatData) panels(s *Style, n *notes) ([]*panel, error) {
 	if len(reasons) > maxHatches {
 		return nil, fmt.Errorf("plots: heat: %d reasons for missing values, want at most %d", len(reasons), maxHatches)
 	}
-	m := &heatMap{s: s, hues: d.hues(s, values), reasons: reasons, decimals: decimalsOf(values), mark: usable(d.About)}
+	m := &heatMap{s: s, hues: d.hues(s, values), reasons: reasons, decimals: decimalsOf(values), mark: values.min < d.About}
 	p := &panel{s: s, y: axis{bare: true}, beside: d.Beside, pitch: 2.3 * s.tick}
 	p.least = max(s.pt(62), vg.Length(len(d.Columns))*0.8*s.tick)
 	for i, name := range d.Rows {

@@ -50,7 +50,7 @@ type heatMap struct {
 	hues     hues
 	reasons  []string // of missing values; a hatch each
 	decimals int
-	mark     bool // cells in the lower half of the colours have a mark, as grey does not tell them
+	mark     bool // there are cells below the middle of the colours: they have a mark, as grey does not tell them
 }
 
 // heatCells draws the cells of one map.
@@ -86,8 +86,10 @@ func (h heatCells) cell(c draw.Canvas, box vg.Rectangle, cell HeatCell) {
 		h.below(c, box, wordOn(fill))
 	}
 	lines := []string{h.number(v)}
-	if q := (Point{0, v, cell.Low, cell.High}); q.hasInterval() && q.Low < q.High {
-		lines = append(lines, "±"+h.number((q.High-q.Low)/2))
+	if q := (Point{0, v, cell.Low, cell.High}); q.hasInterval() {
+		if half := (q.High - q.Low) / 2; half > 1e-9*math.Abs(v) { // not what rounding leaves of none
+			lines = append(lines, "±"+h.number(half))
+		}
 	}
 	for n := len(lines); n > 0; n-- {
 		if h.hasRoom(box, lines[:n]) {

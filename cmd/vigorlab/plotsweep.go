@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
@@ -52,7 +53,10 @@ func (v *sweepView) register(flags *pflag.FlagSet, faults *faults) {
 // runSweep draws a figure from the table of a sweep.
 func (f *plotFlags) runSweep(ctx context.Context, a *app, paths []string) error {
 	look := f.look()
-	if len(paths) > 1 {
+	switch {
+	case len(paths) == 0:
+		f.addf("no run directory is given, want that of a sweep")
+	case len(paths) > 1:
 		f.addf("%d directories are given, want one sweep with --y", len(paths))
 	}
 	if len(f.names) > 0 {
@@ -135,7 +139,11 @@ func (v *sweepView) numbers(faults *faults) (about float64, logs map[string]bool
 // readSweep reads the axes of a sweep and the rows of the figure.
 func (f *plotFlags) readSweep(ctx context.Context, path string) (*swept, error) {
 	record, err := rundir.Read(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.addf("%s holds no run.json, want a sweep: what vigorlab sweep --out wrote", path)
+		return nil, f.err()
+	case err != nil:
 		f.add(path, err)
 		return nil, f.err()
 	}
@@ -201,12 +209,45 @@ func (f *plotFlags) choose(s *swept) {
 	}
 	var loose *merged.LooseError
 	if err := s.seen(); errors.As(err, &loose) {
-		f.addf("--y %s %w", v.y, err)
-		name, value := loose.Axes[0].Name, loose.Axes[0].Values[0]
-		f.hint(fmt.Sprintf("--at %s draws one of its values, --mean %s averages, and --x, --lines, --heat or --panels shows them", quote(name+"="+value), quote(name)))
+		f.unshown(loose.Axes)
 	} else if err != nil {
 		f.addf("%w", err)
 	}
+}
+
+// unshown records axes that would be averaged over, with their values, and what can be
+// done.
+func (f *plotFlags) unshown(axes []merged.Axis) {
+	var parts []string
+	for _, a := range axes {
+		var values []string
+		for _, v := range a.Values[:min(len(a.Values), maxListed)] {
+			values = append(values, cellLabel(a.Name, v))
+		}
+		if more := len(a.Values) - len(values); more > 0 {
+			values = append(values, fmt.Sprintf("%d more", more))
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", a.Name, strings.Join(values, ", ")))
+	}
+	f.addf("--y %s would be averaged over %s", f.view.y, strings.Join(parts, " and "))
+	name := axes[0].Name
+	f.hint(fmt.Sprintf("--at %s draws one of its values, --mean %s averages, and --x, --lines, --heat or --panels shows them",
+		quote(name+"="+briefValue(axes[0])), quote(name)))
+}
+
+// maxListed is the number of values of an axis that an error lists.
+const maxListed = 12
+
+// briefValue returns how the first value of an axis can be typed: by the name of its
+// spec where no other has that name.
+func briefValue(a merged.Axis) string {
+	name, _, _ := strings.Cut(a.Values[0], ":")
+	for _, other := range a.Values[1:] {
+		if other == name || strings.HasPrefix(other, name+":") {
+			return a.Values[0]
+		}
+	}
+	return name
 }
 
 // unknownFigure records that a sweep has no such figure, and which it has.
@@ -281,7 +322,7 @@ func (f *plotFlags) fill(s *swept) {
 			return
 		case s.view.Series == "":
 			s.view.Series = loose[0].Name
-		case len(s.view.Panels) < maxPanelAxes:
+		case f.view.panels == "" && len(s.view.Panels) < maxPanelAxes:
 			s.view.Panels = append(s.view.Panels, loose[0].Name)
 		default:
 			return

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +11,7 @@ import (
 	"vigorlab/cmd/vigorlab/internal/merged"
 	"vigorlab/cmd/vigorlab/internal/output"
 	"vigorlab/cmd/vigorlab/internal/rundir"
+	"vigorlab/cmd/vigorlab/internal/sweep"
 	"vigorlab/plots"
 )
 
@@ -32,23 +30,13 @@ type swept struct {
 
 // axes reads the axes of a sweep.
 func (s *swept) axes(dir string) ([]merged.Axis, error) {
-	path := filepath.Join(dir, "sweep.json")
-	content, err := os.ReadFile(path)
+	plan, err := sweep.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	var plan struct {
-		Plan struct {
-			Command string
-			Axes    []struct{ Name, Column string }
-		}
-	}
-	if err := json.Unmarshal(content, &plan); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	s.command = plan.Plan.Command
+	s.command = plan.Name
 	var axes []merged.Axis
-	for _, a := range plan.Plan.Axes {
+	for _, a := range plan.Axes {
 		axes = append(axes, merged.Axis{Name: a.Name, Column: a.Column})
 	}
 	return axes, nil
