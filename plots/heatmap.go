@@ -88,7 +88,7 @@ func (h heatCells) cell(c draw.Canvas, box vg.Rectangle, cell HeatCell) {
 	lines := []string{h.number(v)}
 	if q := (Point{0, v, cell.Low, cell.High}); q.hasInterval() {
 		if half := (q.High - q.Low) / 2; half > 1e-9*math.Abs(v) { // not what rounding leaves of none
-			lines = append(lines, "±"+h.number(half))
+			lines = append(lines, "±"+h.small(half))
 		}
 	}
 	for n := len(lines); n > 0; n-- {
@@ -100,6 +100,15 @@ func (h heatCells) cell(c draw.Canvas, box vg.Rectangle, cell HeatCell) {
 }
 
 func (h *heatMap) number(v float64) string { return number(v, h.decimals, 3) }
+
+// small prints a number of its own size, with up to two decimals more than the values.
+func (h *heatMap) small(v float64) string {
+	more := 0
+	for more < 2 && v < 0.5*math.Pow10(-h.decimals-more) {
+		more++
+	}
+	return number(v, h.decimals+more, 1)
+}
 
 func (h *heatMap) hasRoom(box vg.Rectangle, lines []string) bool {
 	size, f := box.Size(), sans(h.s.tick)

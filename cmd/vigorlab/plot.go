@@ -49,7 +49,13 @@ the document, which must load pgf.
 
 Of several runs, a figure has the series of all, and its labels say by what their
 specs differ: the seed, the population. Ranks, plans and clouds of gradients are of
-one run each.`,
+one run each.
+
+Of a sweep, --y FIGURE is drawn from its merged table: over the axis --x, a line for
+each value of --lines, or a map with the rows of --heat, a panel for each value of
+--panels. What is not said is taken from the axes that differ, in their order. Runs
+of different seeds are averaged over, with the error of their spread; other axes
+only if --mean says so.`,
 		Example: `  # which figures has a run?
   vigorlab simulate --population beta:a=0.1,b=0.3 --replicates 50 --out run
   vigorlab plot run
@@ -63,7 +69,12 @@ one run each.`,
 
   # two seeds in one figure
   vigorlab simulate --population beta:a=0.1,b=0.3 --replicates 50 --seed 2 --out again
-  vigorlab plot run again --figure group-sizes --out both`,
+  vigorlab plot run again --figure group-sizes --out both
+
+  # a figure of a sweep over its axes: a line a strategy, and a map
+  vigorlab sweep grid.toml --out swept
+  vigorlab plot swept --y eta --x a --out lines.svg
+  vigorlab plot swept --y eta --x a --heat strategy --about 1 --out map.svg`,
 		Args: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"style", "width", "image"} {
