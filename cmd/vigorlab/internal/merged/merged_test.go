@@ -228,3 +228,17 @@ func TestArms(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedRunsOfAMean: a seed of which one of the runs to be averaged failed is left
+// out, as its mean would be over other values of the axis than that of the other seeds.
+func TestFailedRunsOfAMean(t *testing.T) {
+	cell, err := mustRead(t, readGolden(t).Table, "eta").Cells(View{X: "shape", Series: "strategy", Mean: []string{"alpha"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for shape, want := range map[string]int{"2": 2, "10": 3} { // point 8 is of shape 2
+		if c := cell(shape, "vigor:m0=2"); c.Runs != want || c.Why != "" {
+			t.Errorf("shape %s: %+v, want a mean over %d seeds", shape, c, want)
+		}
+	}
+}
