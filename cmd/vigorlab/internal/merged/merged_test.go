@@ -211,6 +211,7 @@ func TestArms(t *testing.T) {
 		{[][2]string{{"1", "vigor:a=1"}, {"2", "dapo:n=8"}}, "[dapo:n=8 vigor:a=1]"},
 		{[][2]string{{"1", "vigor:a=1"}, {"2", "vigor:a=2"}, {"2", "fixed:g=8"}}, "[fixed:g=8 vigor:a=1 vigor:a=2]"},
 		{[][2]string{{"1", "vigor:a=1,b=1"}, {"1", "vigor:a=1,c=1"}, {"2", "vigor:a=1,b=2"}, {"2", "vigor:a=1,c=2"}}, "[vigor:a=1,b=1 vigor:a=1,b=2 vigor:a=1,c=1 vigor:a=1,c=2]"},
+		{[][2]string{{"1", "vigor:a=1"}, {"1", "vigor:a=2"}, {"2", "vigor:a=2"}, {"2", "vigor:a=3"}}, "[vigor:a=1 vigor:a=2 vigor:a=3]"},
 		{[][2]string{{"1", "a"}, {"1", "b"}, {"2", "b"}, {"2", "a"}}, "[a b]"},
 	} {
 		content := "point,strategy,figure,value,error\n"
