@@ -53,29 +53,6 @@ func TestReadmeTour(t *testing.T) {
 	}
 }
 
-// TestReadmeSweepPicture runs README's sweep of a file that it shows, and expects the
-// picture in the gallery.
-func TestReadmeSweepPicture(t *testing.T) {
-	section := readmeSection(t, "From laptop to cluster")
-	_, file, _ := strings.Cut(section, "# shapes.toml\n")
-	file, rest, ended := strings.Cut(file, "```\n")
-	shown, _, pictured := strings.Cut(rest, "![")
-	if !ended || !pictured {
-		t.Fatal("README shows no shapes.toml, or no picture behind it")
-	}
-	drawn := pixelsOf(t, filepath.Join("..", "..", "plots", "gallery", "sweep-eta.png"))
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("shapes.toml", []byte(file), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if commands := runQuoted(t, shown); commands != 2 {
-		t.Errorf("%d commands behind shapes.toml, want 2", commands)
-	}
-	if share := unlike(pixelsOf(t, "shapes.png"), drawn); !(share <= 0.005) {
-		t.Errorf("%.2f %% of the pixels of the gallery's sweep-eta.png are others, want at most 0.5 %%: make figures draws it again", 100*share)
-	}
-}
-
 // TestReadmeRewards runs the commands of README's section on rewards, and holds
 // what it says of label noise: eta of the rewards given, and by
 // 1-u = (1-u')/(1-2q)^2 that of right and wrong, where E[u] = 4ab/((a+b)(a+b+1)).
