@@ -78,12 +78,16 @@ figures: ## draws the README's pictures again
 		--quiet --out "$$dir/run" >/dev/null && \
 	go run ./cmd/vigorlab compare --population beta:a=0.3,b=0.7 --strategy control/vigor --strategy vigor --strategy dapo:n=8 \
 		--steps 16 --replicates 8 --quiet --out "$$dir/tour" >/dev/null && \
+	sed -n '/^# grid.toml/,/^```/{/^```/!p}' README.md >"$$dir/grid.toml" && \
+	go run ./cmd/vigorlab sweep "$$dir/grid.toml" --quiet --out "$$dir/grid" >/dev/null && \
+	go run ./cmd/vigorlab plot "$$dir/grid" --y eta --heat alpha --about 1 --out "$$dir/eta.png" >/dev/null && \
 	mkdir -p plots/gallery && cd "$$dir/out/figures" && cp $(GALLERY) "$(CURDIR)/plots/gallery" && \
 	cp "$$dir/field/figures/ranks-progress.png" "$(CURDIR)/plots/gallery/compare-ranks-progress.png" && \
 	cp "$$dir/run/figures/allocation.png" "$(CURDIR)/plots/gallery/tour-allocation.png" && \
 	cp "$$dir/tour/figures/cost-quality-A.png" "$(CURDIR)/plots/gallery/tour-cost-quality.png" && \
 	cp "$$dir/trained/figures/learning-rollouts.png" "$(CURDIR)/plots/gallery/train-learning-rollouts.png" && \
-	cp "$$dir/plan/figures/plan.png" "$(CURDIR)/plots/gallery/pilot-plan.png"
+	cp "$$dir/plan/figures/plan.png" "$(CURDIR)/plots/gallery/pilot-plan.png" && \
+	cp "$$dir/eta.png" "$(CURDIR)/plots/gallery/sweep-eta.png"
 
 notebooks: ## executes the notebooks again, in place (Jupyter for /usr/bin/python3)
 	go test -count=1 -run 'TestNotebooks$$' -timeout 30m ./cmd/vigorlab -update

@@ -103,6 +103,11 @@ func odd(label string, ps []Point) map[string]func() (Figure, error) {
 		"plan": func() (Figure, error) {
 			return Plan(PlanData{8, ps, ps, label, label, ps, []NamedPoint{{label, At(1, 1)}, {"b", ps[len(ps)-1]}}})
 		},
+		"lines":              func() (Figure, error) { return Lines(oddLines(label, ps, false, 1)) },
+		"logarithmic lines":  func() (Figure, error) { return Lines(oddLines(label, ps, true, 3)) },
+		"many panels":        func() (Figure, error) { return Lines(oddLines(label, ps, false, 7)) },
+		"heat":               func() (Figure, error) { return Heat(oddHeat(label, values, nan, 1)) },
+		"heat about a value": func() (Figure, error) { return Heat(oddHeat(label, values, 1, 4)) },
 		"calibration": func() (Figure, error) {
 			return Calibration(CalibrationData{label, label, []Predictor{{label, ps}, {"b", ps}}})
 		},
@@ -130,6 +135,31 @@ func oddCurves(label string, ps []Point, log bool) CurvesData {
 		{Y: label, LogY: log, Lines: []Line{{label, ps, ps}, {"b", nil, ps}}, Reference: 1, Name: label},
 		{Y: "b", LogY: log, Lines: []Line{{label, ps, ps}}, Reference: nan},
 	}}
+}
+
+// oddLines has panels of two lines, the last of one.
+func oddLines(label string, ps []Point, log bool, panels int) LinesData {
+	d := LinesData{X: label, Y: label, LogX: log, LogY: log, Reference: 1, Name: label, Beside: 2}
+	for i := range panels {
+		d.Panels = append(d.Panels, LinesPanel{fmt.Sprint(label, " ", i), []SweepLine{{label, ps}, {"b", ps}}})
+	}
+	d.Panels[panels-1].Lines = []SweepLine{{"b", ps}}
+	return d
+}
+
+// oddHeat has the values in a row and none in another, panel by panel.
+func oddHeat(label string, values []Value, about float64, panels int) HeatData {
+	d := HeatData{X: label, Y: label, Rows: []string{label, "b"}, Figure: label, About: about}
+	cells := make([][]HeatCell, 2)
+	for _, v := range values {
+		d.Columns = append(d.Columns, label)
+		cells[0] = append(cells[0], HeatCell{v, ""})
+		cells[1] = append(cells[1], HeatCell{Value{nan, nan, nan}, label})
+	}
+	for i := range panels {
+		d.Panels = append(d.Panels, HeatPanel{fmt.Sprint(label, " ", i), cells})
+	}
+	return d
 }
 
 // TestExtremes draws every odd series in every kind of figure, with short and
@@ -206,11 +236,18 @@ func TestTwentySeries(t *testing.T) {
 	var predictors []Predictor
 	ranks := RanksData{Objective: "x", Populations: parties}
 	plan := PlanData{Law: line(5, 0.1, 0.1), Front: line(3, 1, 0)}
+	var sweep LinesPanel
+	heat := HeatData{X: "strategy", Y: "population", Columns: parties, Rows: parties, About: nan, Panels: make([]HeatPanel, 2)}
 	for i, f := range families {
 		ranks.Strategies = append(ranks.Strategies, RankRow{"", f.Label, make([]RankRange, 20)})
 		ranks.Strategies[i].Ranks[i] = RankRange{1, 20}
 		plan.Schedules = append(plan.Schedules, NamedPoint{f.Label, At(float64(i), float64(i%3))})
 		lines = append(lines, Line{f.Label, f.MeanField, f.MonteCarlo})
+		sweep.Lines = append(sweep.Lines, SweepLine{f.Label, f.MonteCarlo})
+		for k := range heat.Panels {
+			heat.Panels[k].Cells = append(heat.Panels[k].Cells, make([]HeatCell, 20))
+			heat.Panels[k].Cells[i][i].Value = Value{float64(i), 0, 40}
+		}
 		predictors = append(predictors, Predictor{f.Label, f.MonteCarlo})
 	}
 	figures := map[string]Figure{
@@ -226,6 +263,9 @@ func TestTwentySeries(t *testing.T) {
 		"parties":     must(Comparison(ComparisonData{"x", parties, []ComparisonRow{party}, nan})),
 		"curves":      must(Curves(CurvesData{X: "x", Styles: [2]string{"a", "b"}, Panels: []CurvesPanel{{Lines: lines, Reference: nan}}})),
 		"calibration": must(Calibration(CalibrationData{"x", "y", predictors})),
+		"lines":       must(Lines(LinesData{X: "x", Y: "y", Reference: nan, Panels: []LinesPanel{sweep}})),
+		"panels":      must(Lines(LinesData{X: "x", Y: "y", Reference: nan, Panels: []LinesPanel{sweep, sweep, sweep}})),
+		"heat":        must(Heat(heat)),
 	}
 	for name, f := range figures {
 		for _, s := range looks() {
@@ -280,6 +320,41 @@ func TestConstructorErrors(t *testing.T) {
 		}},
 		{"calibration: 41 series, want [1, 40]", func() (Figure, error) {
 			return Calibration(CalibrationData{Predictors: make([]Predictor, 41)})
+		}},
+		{"lines: 0 panels, want [1, 36]", func() (Figure, error) { return Lines(LinesData{}) }},
+		{"lines: 37 panels, want [1, 36]", func() (Figure, error) { return Lines(LinesData{Panels: make([]LinesPanel, 37)}) }},
+		{"lines: no finite point", func() (Figure, error) { return Lines(LinesData{Panels: make([]LinesPanel, 1)}) }},
+		{"lines: no finite point", func() (Figure, error) { return Lines(LinesData{Panels: make([]LinesPanel, 2)}) }},
+		{"lines: 41 series, want [1, 40]", func() (Figure, error) {
+			return Lines(LinesData{Panels: []LinesPanel{{"a", make([]SweepLine, 41)}}})
+		}},
+		{"lines: 41 series, want [1, 40]", func() (Figure, error) {
+			d := LinesData{Panels: make([]LinesPanel, 2)}
+			for i := range 41 {
+				d.Panels[i%2].Lines = append(d.Panels[i%2].Lines, SweepLine{fmt.Sprint(i), []Point{At(1, 1)}})
+			}
+			return Lines(d)
+		}},
+		{"heat: 0 rows of 0 cells, want [1, 60] of [1, 60]", func() (Figure, error) { return Heat(HeatData{}) }},
+		{"heat: 61 rows of 1 cells", func() (Figure, error) {
+			return Heat(HeatData{Rows: make([]string, 61), Columns: []string{"a"}, Panels: make([]HeatPanel, 1)})
+		}},
+		{"heat: 37 panels, want [1, 36]", func() (Figure, error) {
+			return Heat(HeatData{Rows: []string{"a"}, Columns: []string{"a"}, Panels: make([]HeatPanel, 37)})
+		}},
+		{`heat: panel "a" has 0 rows, want 1`, func() (Figure, error) {
+			return Heat(HeatData{Rows: []string{"a"}, Columns: []string{"a"}, Panels: []HeatPanel{{"a", nil}}})
+		}},
+		{`heat: panel "a": row 1 has 2 cells, want 1`, func() (Figure, error) {
+			return Heat(HeatData{Rows: []string{"a"}, Columns: []string{"a"}, Panels: []HeatPanel{{"a", [][]HeatCell{make([]HeatCell, 2)}}}})
+		}},
+		{"heat: no finite value", func() (Figure, error) {
+			return Heat(HeatData{Rows: []string{"a"}, Columns: []string{"a"}, Panels: []HeatPanel{{"a", [][]HeatCell{{{Value{inf, nan, nan}, "failed"}}}}}})
+		}},
+		{"heat: 4 reasons for missing values, want at most 3", func() (Figure, error) {
+			none := Value{nan, nan, nan}
+			cells := []HeatCell{{Value{1, 1, 1}, ""}, {none, "a"}, {none, "b"}, {none, "c"}, {none, ""}}
+			return Heat(HeatData{Rows: []string{"a"}, Columns: make([]string, 5), Panels: []HeatPanel{{"a", [][]HeatCell{cells}}}})
 		}},
 		{"plan: no finite point", func() (Figure, error) { return Plan(PlanData{}) }},
 		{"plan: no finite point", func() (Figure, error) { return Plan(PlanData{Law: []Point{At(0, 1)}}) }},

@@ -82,7 +82,12 @@ func (f Figure) Plots() []*plot.Plot {
 	paper := Paper()
 	if sh, err := f.in(&paper); err == nil {
 		for _, p := range sh.panels {
-			ps = append(ps, p.plot)
+			if len(p.facets) == 0 {
+				ps = append(ps, p.plot)
+			}
+			for _, q := range p.facets {
+				ps = append(ps, q.plot)
+			}
 		}
 	}
 	return ps

@@ -23,6 +23,7 @@ type chart struct {
 
 	inks      map[string]int // by label, see CurvesData
 	kindNames []string       // of the first kinds, in place of kinds' own
+	aside     bool           // points of a number part, as on an axis of whole numbers
 }
 
 // kindName names a kind in keys and notes.
@@ -128,7 +129,7 @@ func (ch chart) traces(s *Style, n *notes) []trace {
 		if len(ch.families) == 1 && len(ts) > 1 {
 			t.series, t.name = int(t.kind), n.clean(ch.kindName(t.kind))
 		}
-		if ch.x.integer {
+		if ch.x.integer || ch.aside {
 			t.shift = s.pt(aside(t.family, len(ch.families)))
 		}
 		t.line = pen(s.inkOf(t.series).mark, s.curve)

@@ -25,6 +25,8 @@ type overlaid interface {
 // apart says why figures of a kind cannot share one.
 var apart = map[string]string{
 	KindGradientNorm: "a cloud of cases hides another one",
+	KindHeat:         "a cell has one value",
+	KindLines:        "its panels hold the points of one sweep, which has an axis for what would differ",
 	KindPlan:         "it shows the law and the front of one pilot",
 	KindRanks:        "ranks are among the strategies of one comparison",
 }

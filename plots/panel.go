@@ -26,6 +26,10 @@ type panel struct {
 	loose bool                  // rows, at y = 0, -1, -2 and so on, are each as tall as their own label
 	tall  vg.Length             // natural height at one column
 	share vg.Length             // of the width, where panels stand side by side
+
+	facets []facet   // small multiples that stand in place of the plot
+	beside int       // how many of them belong side by side; 0 for as many as have room
+	least  vg.Length // the width that one needs
 }
 
 // An end is a direct label at the last point of a curve.
@@ -73,6 +77,7 @@ type fitted struct {
 	rowLines [][]string
 	rowCol   vg.Length
 	keyRows  [][]sample
+	lattice  lattice // of the small multiples
 }
 
 const (
@@ -105,6 +110,7 @@ func (p *panel) fit(width vg.Length) fitted {
 		}
 	}
 	f.keyRows = s.fillKey(p.key, width)
+	f.lattice = f.layOut(width)
 	return f
 }
 
@@ -128,7 +134,7 @@ func (f fitted) minHeight() vg.Length {
 	if rows > 0 {
 		rows += s.pt(4)
 	}
-	return max(names, rows) + s.pt(axisRoom) + f.head() + 2*s.pt(margin)
+	return max(names, f.lattice.height(rows)) + s.pt(axisRoom) + f.head() + 2*s.pt(margin)
 }
 
 // rowHeights returns the height that each row needs: that of its label, or that
@@ -199,7 +205,25 @@ func (p *panel) draw(c draw.Canvas) {
 	xTitle := s.titleRuler().wrap(p.title.x, c.Size().X-left, 2)
 	below := s.titleRoom(xTitle)
 	area := draw.Crop(c, f.rowCol+left, -f.nameCol, below, -f.head())
-	pl := *p.plot
+	data := f.drawData(c, area)
+	s.drawTitle(c, xTitle, vg.Point{
+		X: inside(data.Center().X, s.titleWidth(xTitle), c.Min.X+left, c.Max.X),
+		Y: c.Min.Y + blockHeight(sans(s.title), len(xTitle))/2,
+	}, false)
+	s.drawTitle(c, yTitle, vg.Point{
+		X: c.Min.X + blockHeight(sans(s.title), len(yTitle))/2,
+		Y: inside(data.Center().Y, s.titleWidth(yTitle), c.Min.Y, top),
+	}, true)
+	s.drawKey(c, f.keyRows, data.Min.X)
+}
+
+// drawData draws the plot, or the small multiples, over area of a page, with the labels
+// beside the data, and returns where the data are.
+func (f fitted) drawData(page, area draw.Canvas) draw.Canvas {
+	if len(f.facets) > 0 {
+		return f.drawFacets(area)
+	}
+	pl := *f.plot
 	pl.X.Label.Text, pl.Y.Label.Text = "", ""
 	if f.loose {
 		pl.Y.Scale = rowScale(f.rowHeights())
@@ -208,18 +232,10 @@ func (p *panel) draw(c draw.Canvas) {
 	f.dress(&pl, pl.DataCanvas(area).Size()) // now that the numbers have a width
 	pl.Draw(area)
 	data := pl.DataCanvas(area)
-	s.drawTitle(c, xTitle, vg.Point{
-		X: inside(data.Center().X, s.titleWidth(xTitle), c.Min.X+left, c.Max.X),
-		Y: c.Min.Y + blockHeight(sans(s.title), len(xTitle))/2,
-	}, false)
-	s.drawTitle(c, yTitle, vg.Point{
-		X: c.Min.X + f.rowCol + blockHeight(sans(s.title), len(yTitle))/2,
-		Y: inside(data.Center().Y, s.titleWidth(yTitle), c.Min.Y, top),
-	}, true)
 	f.drawRows(data, &pl)
 	f.drawEnds(data, &pl)
-	f.drawExits(c, data, &pl)
-	s.drawKey(c, f.keyRows, data.Min.X)
+	f.drawExits(page, data, &pl)
+	return data
 }
 
 // titleRoom is what the lines of a title take beside their axis.

@@ -26,6 +26,8 @@ var (
 	_ overlaid = (*GroupSizesData)(nil)
 	_ Data     = (*PlanData)(nil)
 	_ Data     = (*RanksData)(nil)
+	_ Data     = (*HeatData)(nil)
+	_ Data     = (*LinesData)(nil)
 	_ overlaid = (*ScreeningData)(nil)
 	_ overlaid = (*SpeedupData)(nil)
 )
@@ -40,6 +42,8 @@ const (
 	KindEtaShape     = "eta-shape"
 	KindGradientNorm = "gradient-norm"
 	KindGroupSizes   = "group-sizes"
+	KindHeat         = "heat"
+	KindLines        = "lines"
 	KindPlan         = "plan"
 	KindRanks        = "ranks"
 	KindScreening    = "screening"
@@ -50,7 +54,7 @@ const (
 func Kinds() []string {
 	return []string{
 		KindAllocation, KindCalibration, KindComparison, KindCostQuality, KindCurves, KindEtaShape,
-		KindGradientNorm, KindGroupSizes, KindPlan, KindRanks, KindScreening, KindSpeedup,
+		KindGradientNorm, KindGroupSizes, KindHeat, KindLines, KindPlan, KindRanks, KindScreening, KindSpeedup,
 	}
 }
 
@@ -73,6 +77,10 @@ func NewData(kind string) (Data, error) {
 		return new(GradientNormData), nil
 	case KindGroupSizes:
 		return new(GroupSizesData), nil
+	case KindHeat:
+		return new(HeatData), nil
+	case KindLines:
+		return new(LinesData), nil
 	case KindPlan:
 		return new(PlanData), nil
 	case KindRanks:
@@ -93,6 +101,8 @@ func (*CurvesData) Kind() string       { return KindCurves }
 func (*EtaShapeData) Kind() string     { return KindEtaShape }
 func (*GradientNormData) Kind() string { return KindGradientNorm }
 func (*GroupSizesData) Kind() string   { return KindGroupSizes }
+func (*HeatData) Kind() string         { return KindHeat }
+func (*LinesData) Kind() string        { return KindLines }
 func (*PlanData) Kind() string         { return KindPlan }
 func (*RanksData) Kind() string        { return KindRanks }
 func (*ScreeningData) Kind() string    { return KindScreening }
@@ -106,6 +116,8 @@ func (d *CurvesData) Draw() (Figure, error)       { return Curves(*d) }
 func (d *EtaShapeData) Draw() (Figure, error)     { return EtaShape(*d) }
 func (d *GradientNormData) Draw() (Figure, error) { return GradientNorm(*d) }
 func (d *GroupSizesData) Draw() (Figure, error)   { return GroupSizes(*d) }
+func (d *HeatData) Draw() (Figure, error)         { return Heat(*d) }
+func (d *LinesData) Draw() (Figure, error)        { return Lines(*d) }
 func (d *PlanData) Draw() (Figure, error)         { return Plan(*d) }
 func (d *RanksData) Draw() (Figure, error)        { return Ranks(*d) }
 func (d *ScreeningData) Draw() (Figure, error)    { return Screening(*d) }

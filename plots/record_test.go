@@ -12,7 +12,8 @@ import (
 func sampleData() []Data {
 	speedup, etaShape, allocation, sizes, gradient, screening := sampleSpeedup(), sampleEtaShape(), sampleAllocation(), sampleGroupSizes(), sampleGradient(30), sampleScreening()
 	comparison, ranks, cost, curves, plan, calibration := sampleComparison(), sampleRanks(), sampleCostQuality(), sampleCurves(), samplePlan(), sampleCalibration()
-	return []Data{&allocation, &calibration, &comparison, &cost, &curves, &etaShape, &gradient, &sizes, &plan, &ranks, &screening, &speedup}
+	lines, heat := sampleLines(), sampleHeat()
+	return []Data{&allocation, &calibration, &comparison, &cost, &curves, &etaShape, &gradient, &sizes, &heat, &lines, &plan, &ranks, &screening, &speedup}
 }
 
 func TestKinds(t *testing.T) {
@@ -74,6 +75,15 @@ func TestTable(t *testing.T) {
 		}},
 		{&GradientNormData{Cases: points[:1]}, []Row{row("gradient norm", "", "cases", "norm against bound", 1, 2, 1.5, 2.5)}},
 		{&GroupSizesData{Strategies: []SizeLaw{{"vigor", []SizeShare{{8, Value{0.5, 0.4, 0.6}}}}}}, []Row{row("share of groups", "", "vigor", "share", 8, 0.5, 0.4, 0.6)}},
+		{&HeatData{X: "shape", Y: "rounds", Columns: []string{"1.2", "2"}, Rows: []string{"3"}, Figure: "gain", Panels: []HeatPanel{
+			{"alpha = 0.5", [][]HeatCell{{{Value{2, 1.5, 2.5}, ""}, {Value{nan, nan, nan}, "failed"}}}},
+		}}, []Row{
+			row("gain", "alpha = 0.5", "rounds = 3", "shape = 1.2", nan, 2, 1.5, 2.5), row("gain", "alpha = 0.5", "rounds = 3", "shape = 2, failed", nan, nan, nan, nan),
+		}},
+		{&LinesData{X: "shape", Y: "gain", Number: "mean over seeds", Reference: 1, Name: "one", Panels: []LinesPanel{{"alpha = 0.5", []SweepLine{{"rounds = 3", points}}}}}, []Row{
+			row("gain", "alpha = 0.5", "rounds = 3", "mean over seeds", 1, 2, 1.5, 2.5), row("gain", "alpha = 0.5", "rounds = 3", "mean over seeds", 3, 4, nan, nan),
+			row("gain", "", "one", "reference", nan, 1, nan, nan),
+		}},
 		{&PlanData{Rollouts: 4, Gain: "gain", Law: points[:1], Recorded: points[1:], Front: points[:1], Schedules: []NamedPoint{{"best", points[0]}}}, []Row{
 			row("share of prompts by successes among 4 rollouts", "", "fitted law", "law", 1, 2, 1.5, 2.5),
 			row("share of prompts by successes among 4 rollouts", "", "recorded", "counts", 3, 4, nan, nan),

@@ -130,6 +130,37 @@ func (d *GroupSizesData) Table() []Row {
 	return rows
 }
 
+// Table implements Data. The number says the column, and why there is no value.
+func (d *HeatData) Table() []Row {
+	var rows []Row
+	for _, q := range d.Panels {
+		for i, cells := range q.Cells[:min(len(q.Cells), len(d.Rows))] {
+			for k, c := range cells[:min(len(cells), len(d.Columns))] {
+				of := Row{Panel: d.Figure, Group: q.Head, Series: d.Y + " = " + d.Rows[i], Number: d.X + " = " + d.Columns[k]}
+				if why := c.why(); why != "" {
+					of.Number += ", " + why
+				}
+				rows = append(rows, valueRow(of, c.Value))
+			}
+		}
+	}
+	return rows
+}
+
+// Table implements Data.
+func (d *LinesData) Table() []Row {
+	var rows []Row
+	for _, q := range d.Panels {
+		for _, l := range q.Lines {
+			rows = append(rows, pointRows(Row{Panel: d.Y, Group: q.Head, Series: l.Label, Number: d.Number}, l.Points)...)
+		}
+	}
+	if len(d.Panels) == 0 {
+		return nil
+	}
+	return append(rows, level(d.Y, d.Name, d.Reference)...)
+}
+
 // Table implements Data.
 func (d *PlanData) Table() []Row {
 	law := Row{Panel: fmt.Sprintf("share of prompts by successes among %d rollouts", d.Rollouts)}

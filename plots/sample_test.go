@@ -269,6 +269,54 @@ func sampleCalibration() CalibrationData {
 	return d
 }
 
+// sampleLines is a sweep over shape, in panels by alpha and gamma.
+func sampleLines() LinesData {
+	d := LinesData{X: "shape", Y: "progress, fixed groups = 1", Number: "mean over seeds", Reference: 1, Name: "fixed groups", Beside: 3}
+	for i, gamma := range []string{"gamma = 1.5", "gamma = 2"} {
+		for k, alpha := range []string{"alpha = 0.25", "alpha = 0.5", "alpha = 0.75"} {
+			panel := LinesPanel{Head: alpha + ", " + gamma}
+			for j, label := range []string{"rounds = 2", "rounds = 3", "rounds = 4"} {
+				l := SweepLine{Label: label}
+				for _, shape := range []float64{1.2, 1.5, 2, 3} {
+					y := 1 + (0.2+0.3*float64(j)+0.15*float64(i)+0.1*float64(k))/shape
+					l.Points = append(l.Points, Point{shape, y, y - 0.06, y + 0.06})
+				}
+				panel.Lines = append(panel.Lines, l)
+			}
+			d.Panels = append(d.Panels, panel)
+		}
+	}
+	return d
+}
+
+// sampleHeat is a map with a failed cell and one that was not asked for.
+func sampleHeat() HeatData {
+	d := HeatData{
+		X: "shape", Y: "rounds", Columns: []string{"1.2", "1.5", "2", "3"}, Rows: []string{"1", "2", "3", "4"},
+		Figure: "progress, fixed groups = 1", Number: "mean over seeds", About: math.NaN(), Panels: make([]HeatPanel, 1),
+	}
+	for i := range d.Rows {
+		var cells []HeatCell
+		for k := range d.Columns {
+			v := 0.8 + 0.4*float64(i)/(0.5+0.4*float64(k))
+			cells = append(cells, HeatCell{Value: Value{v, v - 0.02, v + 0.02}})
+		}
+		d.Panels[0].Cells = append(d.Panels[0].Cells, cells)
+	}
+	missing := Value{math.NaN(), math.NaN(), math.NaN()}
+	d.Panels[0].Cells[2][3] = HeatCell{missing, "failed"}
+	d.Panels[0].Cells[3][0] = HeatCell{missing, "not in the sweep"}
+	return d
+}
+
+// sampleRatios is two maps about 1, of strategies with long names.
+func sampleRatios() HeatData {
+	d := sampleHeat()
+	d.X, d.Columns, d.About = "strategy", []string{"vigor", "dapo:n=8", "knapsack", "vigor:m0=4,rounds=2,alpha=1/4,gamma=4"}, 1
+	d.Panels = []HeatPanel{{"population = uniform", d.Panels[0].Cells}, {"population = beta:a=0.3,b=0.7", d.Panels[0].Cells}}
+	return d
+}
+
 // must returns the figure of a constructor that must not fail.
 func must(f Figure, err error) Figure {
 	if err != nil {
@@ -293,6 +341,9 @@ func samples() map[string]Figure {
 
 		"curves":      must(Curves(sampleCurves())),
 		"plan":        must(Plan(samplePlan())),
+		"lines":       must(Lines(sampleLines())),
+		"heat":        must(Heat(sampleHeat())),
+		"ratios":      must(Heat(sampleRatios())),
 		"slopes":      must(Curves(sampleSlopes())),
 		"calibration": must(Calibration(sampleCalibration())),
 	}

@@ -26,8 +26,11 @@ type Style struct {
 
 	inks   []ink
 	shades []color.RGBA // the cells of a binned scatter, few cases to many
-	grey   greys
-	shapes []draw.GlyphDrawer // the marks of points; a new one each time the inks have run out
+	heat   []color.RGBA // the cells of a map, small values to large
+	// diverging is the same for values on both sides of its middle one.
+	diverging []color.RGBA
+	grey      greys
+	shapes    []draw.GlyphDrawer // the marks of points; a new one each time the inks have run out
 
 	leastType, leastLine vg.Length // what nothing is below
 
@@ -91,6 +94,15 @@ func Paper() Style {
 		},
 		shades: []color.RGBA{
 			rgb(0xd3dbe9), rgb(0xa9b8d4), rgb(0x7d90ba), rgb(0x4f6399), rgb(0x12174d),
+		},
+		// Nine even steps of CIE L*a*b* from (95, -1, -4) to (13, 19, -35), L* 10.3 apart.
+		heat: []color.RGBA{
+			rgb(0xebf2f8), rgb(0xcfd3e2), rgb(0xb4b6cd), rgb(0x9a99b7), rgb(0x807da3), rgb(0x66638e), rgb(0x4d497a), rgb(0x333166), rgb(0x161b53),
+		},
+		// Five even steps each from (95, 0, 0) to (38, 31, 44) and to (38, -2, -35).
+		diverging: []color.RGBA{
+			rgb(0x92420e), rgb(0xaa643a), rgb(0xc08565), rgb(0xd3a892), rgb(0xe3ccc0), rgb(0xf1f1f1),
+			rgb(0xc9d1dd), rgb(0xa2b3ca), rgb(0x7a95b7), rgb(0x4f79a5), rgb(0x105d92),
 		},
 		grey: greys{
 			axis: rgb(0x404040), grid: rgb(0xe4e4e4),

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vigorlab/cmd/vigorlab/internal/figures"
+	"vigorlab/cmd/vigorlab/internal/merged"
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/distributions/spec"
 	"vigorlab/plots"
@@ -26,6 +27,8 @@ type plotFlags struct {
 	width   string
 	image   string
 	drawing bool // a flag is given that only drawing heeds
+	view    sweepView
+	sweep   bool // a flag is given that draws from the table of a sweep
 }
 
 func newPlot(a *app) *cobra.Command {
@@ -46,7 +49,13 @@ the document, which must load pgf.
 
 Of several runs, a figure has the series of all, and its labels say by what their
 specs differ: the seed, the population. Ranks, plans and clouds of gradients are of
-one run each.`,
+one run each.
+
+Of a sweep, --y FIGURE is drawn from its merged table: over the axis --x, a line for
+each value of --lines, or a map with the rows of --heat, a panel for each value of
+--panels. What is not said is taken from the axes that differ, in their order. Runs
+of different seeds are averaged over, with the error of their spread; other axes
+only if --mean says so.`,
 		Example: `  # which figures has a run?
   vigorlab simulate --population beta:a=0.1,b=0.3 --replicates 50 --out run
   vigorlab plot run
@@ -60,17 +69,29 @@ one run each.`,
 
   # two seeds in one figure
   vigorlab simulate --population beta:a=0.1,b=0.3 --replicates 50 --seed 2 --out again
-  vigorlab plot run again --figure group-sizes --out both`,
+  vigorlab plot run again --figure group-sizes --out both
+
+  # a figure of a sweep over its axes: a line a strategy, and a map
+  vigorlab sweep grid.toml --out swept
+  vigorlab plot swept --y eta --x a --out lines.svg
+  vigorlab plot swept --y eta --x a --heat strategy --about 1 --out map.svg`,
 		Args: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"style", "width", "image"} {
 				f.drawing = f.drawing || cmd.Flags().Changed(name)
+			}
+			for _, name := range sweepViewFlags {
+				f.sweep = f.sweep || cmd.Flags().Changed(name)
+			}
+			if f.sweep || len(args) == 1 && isSweep(args[0]) {
+				return f.runSweep(cmd.Context(), a, args)
 			}
 			return f.run(cmd.Context(), a, args)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.names, "figure", nil, "`NAME` of a figure, repeatable, or all (the default)")
+	f.view.register(flags, &f.faults)
 	f.choice(flags, &f.style, "style", plots.Styles(), "`STYLE` of the pictures, for a page or a slide")
 	flags.Var(&textFlag{&f.width, "width", "column, page or inches", &f.faults}, "width", "`WIDTH` of the pictures: column, page, or inches in [2, 20], on a slide in [3.6, 20] (default as the run drew them, on a slide in proportion)")
 	flags.Var(&textFlag{&f.image, "image", "a list such as pdf,svg", &f.faults}, "image", "`FORMATS` of the pictures, a list of "+strings.Join(plots.Formats(), ", ")+" (default "+strings.Join(drawnFormats, ",")+", or that of the file of --out)")
@@ -78,6 +99,7 @@ one run each.`,
 	flags.Var(&textFlag{&f.out, "out", "a folder, or a file", &f.faults}, "out", "draw into `PATH`: a folder, or the file of one figure in one format")
 	flags.BoolVar(&f.force, "force", false, "replace files of --out")
 	flags.BoolVar(&f.quiet, "quiet", false, "no warnings on standard error")
+	completeSweepViews(cmd)
 	return cmd
 }
 
@@ -90,9 +112,7 @@ func (f *plotFlags) run(ctx context.Context, a *app, paths []string) error {
 	names := f.chosen(runs)
 	file := f.file(names, &look)
 	f.outside(runs)
-	if f.out == "" && f.drawing {
-		f.addf("--out is missing, want a folder, or the file of one figure: without it plot lists figures")
-	}
+	f.drawsSomething()
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -110,6 +130,13 @@ func (f *plotFlags) run(ctx context.Context, a *app, paths []string) error {
 	}
 	f.warn(a, warnings)
 	return p.result().print(a, f.format)
+}
+
+// drawsSomething records flags of drawing where nothing is drawn.
+func (f *plotFlags) drawsSomething() {
+	if f.out == "" && f.drawing {
+		f.addf("--out is missing, want a folder, or the file of one figure: without it plot lists figures")
+	}
 }
 
 // look returns how pictures are drawn.
@@ -305,6 +332,7 @@ func (f *plotFlags) line(paths []string) string {
 	for _, name := range f.names {
 		l.add("figure", name)
 	}
+	f.view.addTo(l, merged.View{X: f.view.x, Series: f.view.lines + f.view.heat, Panels: f.view.panelAxes()})
 	if f.out != "" {
 		l.add("style", f.style)
 	}

@@ -273,7 +273,7 @@ func TestSweepExamples(t *testing.T) {
 }
 
 // TestReadmeSweep writes the file of README's section on sweeps, runs the commands there
-// and expects the lines that it quotes.
+// and expects the lines that it quotes and the picture in the gallery.
 func TestReadmeSweep(t *testing.T) {
 	section := readmeSection(t, "From laptop to cluster")
 	_, file, _ := strings.Cut(section, "```toml\n")
@@ -281,12 +281,16 @@ func TestReadmeSweep(t *testing.T) {
 	if !ok {
 		t.Fatal("the section shows no file")
 	}
+	drawn := pixelsOf(t, filepath.Join("..", "..", "plots", "gallery", "sweep-eta.png"))
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("grid.toml", []byte(file), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if n := runQuoted(t, section); n < 2 {
-		t.Errorf("%d commands in the section, want at least 2", n)
+	if n := runQuoted(t, section); n < 3 {
+		t.Errorf("%d commands in the section, want at least 3", n)
+	}
+	if share := unlike(pixelsOf(t, "eta.png"), drawn); !(share <= 0.005) {
+		t.Errorf("%.2f %% of the pixels of the gallery's sweep-eta.png are others, want at most 0.5 %%: make figures draws it again", 100*share)
 	}
 }
 

@@ -70,6 +70,7 @@ var arrows = []struct{ pkg, may string }{
 	{"cmd/vigorlab/internal/explore", ""},
 	{"cmd/vigorlab/internal/explore/view", "distributions distributions/spec sim/schedule theory cmd/vigorlab/internal/notation"},
 	{"cmd/vigorlab/internal/figures", "plots cmd/vigorlab/internal/output"},
+	{"cmd/vigorlab/internal/merged", ""},
 	{"cmd/vigorlab/internal/notation", ""},
 	{"cmd/vigorlab/internal/output", "cmd/vigorlab/internal/notation"},
 	{"cmd/vigorlab/internal/parts", "sim/reward/sandbox"},
