@@ -164,6 +164,7 @@ func TestCodeAsserts(t *testing.T) {
 		{"keywords", fenced("def f(a, *, b=1): return a - b"), "assert f(3, b=2) == 1", reward.Pass, 1, ""},
 		{"a function as an argument", fenced("def f(g): return g(1)"), "assert f(lambda x: x) == 1", reward.CannotTell, 0, "hand the program an object of type function"},
 		{"tests that are no Python", fenced(adding), "assert add(1, 2) = 3", reward.CannotTell, 0, "SyntaxError"},
+		{"tests that spoil their report", fenced(adding), "import json\njson.dumps = lambda *a, **k: '{}'\nassert add(1, 2) == 3", reward.Error, 0, "ended before"},
 		{"nothing to test", fenced(adding), "def test_x(fixture):\n    pass", reward.CannotTell, 0, "nothing to test"},
 		{"tests without a module", fenced(adding), "import no_such_module\nassert add(1, 2) == 3", reward.CannotTell, 0, "No module named 'no_such_module'"},
 		{"a program without a module", fenced("def add(a, b): import no_such_module"), addList, reward.Error, 0, "No module named 'no_such_module'"},
@@ -279,7 +280,7 @@ def add(a, b):
 func TestCodeCaught(t *testing.T) {
 	needPrograms(t, "python3")
 	raises := "def raises(*args):\n    try: add(*args)\n    except: return True\n    return False\nassert add(1, 2) == 3\n"
-	judgePrograms(t, "code:wall=60,cpu=1,parallel=2", []verdict{
+	judgePrograms(t, "code:wall=60,cpu=3,parallel=2", []verdict{
 		{"raises", fenced(adding), raises + "assert raises(None, 1)", reward.Pass, 1, "2 of 2"},
 		{"ends", fenced("import os\ndef add(a, b):\n    if a is None: os._exit(0)\n    return a + b"), raises + "assert raises(None, 1)", reward.Error, 0, "test 2: ended before"},
 		{"loops", fenced("def add(a, b):\n    while a is None: pass\n    return a + b"), raises + "assert raises(None, 1)", reward.Time, 0, "test 2"},
