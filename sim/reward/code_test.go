@@ -164,10 +164,14 @@ func TestCodeAsserts(t *testing.T) {
 		{"keywords", fenced("def f(a, *, b=1): return a - b"), "assert f(3, b=2) == 1", reward.Pass, 1, ""},
 		{"a function as an argument", fenced("def f(g): return g(1)"), "assert f(lambda x: x) == 1", reward.CannotTell, 0, "hand the program an object of type function"},
 		{"tests that are no Python", fenced(adding), "assert add(1, 2) = 3", reward.CannotTell, 0, "SyntaxError"},
+		{"tests that spoil their report", fenced(adding), "import json\njson.dumps = lambda *a, **k: '{}'\nassert add(1, 2) == 3", reward.Error, 0, "ended before"},
 		{"nothing to test", fenced(adding), "def test_x(fixture):\n    pass", reward.CannotTell, 0, "nothing to test"},
 		{"tests without a module", fenced(adding), "import no_such_module\nassert add(1, 2) == 3", reward.CannotTell, 0, "No module named 'no_such_module'"},
 		{"a program without a module", fenced("def add(a, b): import no_such_module"), addList, reward.Error, 0, "No module named 'no_such_module'"},
 		{"not to be imported", fenced(adding), "from solution import sub\nassert sub(1, 2) == 3", reward.Error, 0, "before the tests: ImportError"},
+		{"false object", fenced("from collections import deque\ndef f(): return deque()"), "assert f()", reward.Wrong, 0, "an assert does not hold"},
+		{"not a false object", fenced("from collections import deque\ndef f(): return deque()"), "assert not f()\nassert f", reward.Pass, 1, "2 of 2"},
+		{"tests with threads", fenced("def f(n):\n    for _ in range(100000): pass\n    return n"), "from concurrent.futures import ThreadPoolExecutor\nassert list(ThreadPoolExecutor(8).map(lambda n: f(n), range(64))) == list(range(64))", reward.Pass, 1, ""},
 		{"before the tests", fenced("def f(): raise ValueError('no')"), "x = f()\nassert x == 1\nassert x == 2", reward.Error, 0, "before the tests: ValueError: no"},
 	})
 }
@@ -268,6 +272,23 @@ def add(a, b):
 				}
 			})
 		}
+	})
+}
+
+// TestCodeCaught checks that tests which catch whatever a program raises do not catch
+// its end, its time, nor what cannot be sent to it.
+func TestCodeCaught(t *testing.T) {
+	needPrograms(t, "python3")
+	raises := "def raises(*args):\n    try: add(*args)\n    except: return True\n    return False\nassert add(1, 2) == 3\n"
+	judgePrograms(t, "code:wall=60,cpu=3,parallel=2", []verdict{
+		{"raises", fenced(adding), raises + "assert raises(None, 1)", reward.Pass, 1, "2 of 2"},
+		{"ends", fenced("import os\ndef add(a, b):\n    if a is None: os._exit(0)\n    return a + b"), raises + "assert raises(None, 1)", reward.Error, 0, "test 2: ended before"},
+		{"loops", fenced("def add(a, b):\n    while a is None: pass\n    return a + b"), raises + "assert raises(None, 1)", reward.Time, 0, "test 2"},
+		{"ends, in a thread", fenced("import os\ndef add(a, b): os._exit(0)"), "import threading\nt = threading.Thread(target=lambda: add(1, 2))\nt.start()\nt.join()\nassert not t.is_alive()", reward.Error, 0, "ended before"},
+		{"ends, by finally", fenced("import os\ndef add(a, b): os._exit(0)"), "def wanted():\n    try: add(1, 2)\n    finally: return 3\nassert wanted() == 3", reward.Error, 0, "test 1"},
+		{"ends, and is handed what cannot be sent", fenced("import os\ndef add(a, b):\n    if a is None: os._exit(0)\n    return a + b"), raises + "assert raises(None, 1) and raises(object(), 1)", reward.Error, 0, "test 2: ended before"},
+		{"not to be sent", fenced("def add(a, b): return 3"), raises + "assert raises(object(), 1)", reward.CannotTell, 0, "object of type object"},
+		{"ends a map", fenced("def add(a, b): raise StopIteration"), "assert all(map(lambda a: add(a, 1) == a + 1, range(9)))", reward.Error, 0, "StopIteration"},
 	})
 }
 

@@ -3,8 +3,8 @@
 The program runs in a sandbox of its own and answers calls (serve.py): it never
 meets the tests, what they expect, or this interpreter, which nursery.py forks. A name that the tests use
 and do not define is the program's. Its answers are read as plain values, and
-anything else is a stand-in that knows calls, attributes and iteration, and is equal
-to itself alone. The tests come from stdin, requests go to descriptor 3, answers come from 4, and the report
+anything else is a stand-in that knows calls, attributes, iteration and truth, and is
+equal to itself alone. The tests come from stdin, requests go to descriptor 3, answers come from 4, and the report
 goes to 5: {"tests": N}, for each {"kind": ..., "detail": ...}, then {"done": true}. What
 fails before the tests is reported once, with "all": true.
 
@@ -18,6 +18,7 @@ import json
 import os
 import sys
 import types
+from _thread import RLock
 
 from plain import pack, unpack
 
@@ -28,11 +29,15 @@ class ProgramError(Exception):
     """An exception of the program that Python itself does not have."""
 
 
-class Gone(BaseException):
+class Lost(BaseException):
+    """What no test may catch; run finds it where one has."""
+
+
+class Gone(Lost):
     """The program has ended, or does not answer as it must."""
 
 
-class Unsendable(BaseException):
+class Unsendable(Lost):
     """The tests hand the program what is no plain value."""
 
 
@@ -41,15 +46,27 @@ class Program:
         self.requests = os.fdopen(3, "w", encoding="utf-8")
         self.answers = os.fdopen(4, encoding="utf-8")
         self.asked = False  # for something that it has
+        self.lost = None  # what was raised, of Lost
+        self.turn = RLock()  # tests may have threads
         self.answer()  # the program is loaded
 
     def answer(self):
         line = self.answers.readline(LONGEST)
         if not line.endswith("\n"):
-            raise Gone
+            raise self.lose(Gone())
         return json.loads(line)
 
+    def lose(self, error):
+        """Keeps what is to be raised, which it returns. That the program is gone stays so."""
+        if not isinstance(self.lost, Gone):
+            self.lost = error
+        return error
+
     def ask(self, request):
+        with self.turn:
+            return self.exchange(request)
+
+    def exchange(self, request):
         try:
             self.requests.write(json.dumps(request) + "\n")
             self.requests.flush()
@@ -57,12 +74,13 @@ class Program:
             if "value" in answer:
                 return unpack(answer["value"], self.stand_in), answer
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise Gone from None
+            raise self.lose(Gone()) from None
         if "raise" in answer:
             name, text = answer["raise"]
             kind = getattr(builtins, str(name), None)
-            if not (isinstance(kind, type) and issubclass(kind, Exception)):
-                kind = ProgramError
+            if not (isinstance(kind, type) and issubclass(kind, Exception)) or kind is StopIteration:
+                # StopIteration would end a map over tests as if it were through.
+                kind, text = ProgramError, f"{name}: {text}"
             try:
                 error = kind(str(text))
             except Exception:  # one that wants other arguments
@@ -76,15 +94,23 @@ class Program:
         return StandIn(self, value)
 
     def call(self, what, args, kwargs):
-        request = {"call": what, "args": [send(a) for a in args]}
+        request = {"call": what, "args": [self.send(a) for a in args]}
         if kwargs:
-            request["kwargs"] = {k: send(a) for k, a in kwargs.items()}
+            request["kwargs"] = {k: self.send(a) for k, a in kwargs.items()}
         value, answer = self.ask(request)
         after = answer.get("args")
         if isinstance(after, list) and len(after) == len(args):
             for old, new in zip(args, after):
                 self.change(old, new)
         return value
+
+    def send(self, value):
+        def other(v):
+            if isinstance(v, StandIn):
+                return {"ref": v._ref}
+            raise self.lose(Unsendable(type(v).__name__))
+
+        return pack(value, other)
 
     def change(self, old, packed):
         """Makes an argument what the call has made of it."""
@@ -93,7 +119,7 @@ class Program:
         try:
             new = unpack(packed, self.stand_in)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise Gone from None
+            raise self.lose(Gone()) from None
         if type(new) is not type(old) or new == old:
             return
         if isinstance(old, list):
@@ -120,14 +146,8 @@ class StandIn:
     def __iter__(self):
         return iter(self._program.ask({"list": self._ref})[0])
 
-
-def send(value):
-    def other(v):
-        if isinstance(v, StandIn):
-            return {"ref": v._ref}
-        raise Unsendable(type(v).__name__)
-
-    return pack(value, other)
+    def __bool__(self):
+        return self._program.ask({"truth": self._ref})[0] is True
 
 
 class Names(dict):
@@ -256,12 +276,24 @@ def main():
 
 def run(code, names):
     """Runs a step, and returns its kind and a detail."""
+    kind, detail = attempt(code, names)
+    lost = names.program.lost
+    if isinstance(lost, Gone):
+        raise lost
+    if lost:
+        names.program.lost = None
+        return "cannot tell", f"the tests hand the program an object of type {lost}"
+    return kind, detail
+
+
+def attempt(code, names):
+    """Runs a step, and returns how it seems to have ended."""
     try:
         exec(code, names)
     except AssertionError as e:
         return "wrong", str(e) or "an assert does not hold"
-    except Unsendable as e:
-        return "cannot tell", f"the tests hand the program an object of type {e}"
+    except Lost as e:
+        return "error", type(e).__name__  # run knows better
     except ImportError as e:
         # One of the program's, sent over, has no name.
         untold = e.name and e.name not in ("solution", "program")

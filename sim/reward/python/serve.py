@@ -8,6 +8,7 @@ claims, since the program can write answers too.
     {"get": NAME}                                        -> {"value": ...} | {"module": true} | {"missing": true}
     {"call": REF or NAME, "args": [...], "kwargs": {..}} -> {"value": ..., "args": [...]} | {"raise": [TYPE, TEXT]}
     {"attr": REF, "name": NAME}, {"list": REF}           -> the same
+    {"truth": REF}                                       -> {"value": true or false}
 
 A TYPE is one that Python has, the nearest to that of the exception. A REF stands for
 an object that is no plain value. The args of an answer are those of the call
@@ -102,6 +103,8 @@ class Server:
             return {"value": pack(getattr(self.refs[request["attr"]], request["name"]), self.ref)}
         if "list" in request:
             return {"value": pack(list(self.refs[request["list"]]), self.ref)}
+        if "truth" in request:
+            return {"value": bool(self.refs[request["truth"]])}
         what = request["call"]
         function = self.find(what) if isinstance(what, str) else self.refs[what]
         args = [unpack(a, self.unref) for a in request["args"]]
