@@ -71,6 +71,34 @@ func TestOldNode(t *testing.T) {
 	}
 }
 
+// TestPackageRefused holds that one package that cannot be installed keeps no other
+// away, as npm does where nodejs is not Debian's and has it inside.
+func TestPackageRefused(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"id":      "echo 0",
+		"apt-get": `case "$*" in *npm*) exit 100 ;; *install*) echo "$*" >>"${0%/*}/installed" ;; esac`,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+text+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("/bin/sh", filepath.Join("..", "..", "..", "..", ".ci", "parts"))
+	cmd.Env = []string{"PATH=" + folder}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	installed, err := os.ReadFile(filepath.Join(folder, "installed"))
+	if err != nil {
+		t.Fatal("nothing was installed: ", err)
+	}
+	for _, name := range []string{"nodejs", "bubblewrap", "chromium", "gcc"} {
+		if !strings.Contains(string(installed), " "+name+"\n") {
+			t.Errorf("%s was not installed for itself: %s", name, installed)
+		}
+	}
+}
+
 func subset(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
