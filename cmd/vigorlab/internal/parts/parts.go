@@ -88,7 +88,7 @@ var table = []Part{
 	},
 	{
 		Name: "node", Needed: Using,
-		For:       "the verifier code for JavaScript; the server of the project's own model (20 or newer)",
+		For:       "the verifier code for JavaScript; the server of the project's own model (20 or newer, as of Debian 13)",
 		Debian:    "nodejs npm",
 		Elsewhere: "nodejs.org",
 		look:      program("node", "--version"),

@@ -41,6 +41,64 @@ func TestPartsOfCI(t *testing.T) {
 	}
 }
 
+// TestOldNode holds that CI's script does not advise the package that brought a node
+// too old for the model server, as Debian 12's is.
+func TestOldNode(t *testing.T) {
+	ci := filepath.Join("..", "..", "..", "..", ".ci", "parts")
+	advice := "apt-get install nodejs npm"
+	old := "node 20 or newer, and this is v18.20.4: Debian 13 has it, or nodejs.org"
+	for _, c := range []struct {
+		programs  []string
+		want, not string
+	}{
+		{nil, advice, old},
+		{[]string{"npm"}, advice, old},
+		{[]string{"npm", "node"}, old, advice},
+	} {
+		folder := t.TempDir() // without apt-get nothing is installed
+		for _, name := range append(c.programs, "id") {
+			text := "#!/bin/sh\n[ \"$1\" = --version ] && echo v18.20.4\n"
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command("/bin/sh", ci, "live")
+		cmd.Env = []string{"PATH=" + folder}
+		out, err := cmd.CombinedOutput()
+		if got := string(out); err != nil || !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
+			t.Errorf("with %q it says %q (%v), want %q and not %q", c.programs, got, err, c.want, c.not)
+		}
+	}
+}
+
+// TestPackageRefused holds that one package that cannot be installed keeps no other
+// away, as npm does where nodejs is not Debian's and has it inside.
+func TestPackageRefused(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"id":      "echo 0",
+		"apt-get": `case "$*" in *npm*) exit 100 ;; *install*) echo "$*" >>"${0%/*}/installed" ;; esac`,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+text+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("/bin/sh", filepath.Join("..", "..", "..", "..", ".ci", "parts"))
+	cmd.Env = []string{"PATH=" + folder}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	installed, err := os.ReadFile(filepath.Join(folder, "installed"))
+	if err != nil {
+		t.Fatal("nothing was installed: ", err)
+	}
+	for _, name := range []string{"nodejs", "bubblewrap", "chromium", "gcc"} {
+		if !strings.Contains(string(installed), " "+name+"\n") {
+			t.Errorf("%s was not installed for itself: %s", name, installed)
+		}
+	}
+}
+
 func subset(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
