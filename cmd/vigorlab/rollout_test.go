@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,9 +88,7 @@ const (
 )
 
 func (r *liveRun) command() *exec.Cmd {
-	if signal.Ignored(os.Interrupt) { // as in script_test.go
-		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
-	}
+	hearInterrupts()
 	args := append([]string{
 		"rollout", "--base-url", r.url, "--strategy", r.strategy, "--out", "run", "--concurrency", fmt.Sprint(liveConcurrency),
 	}, r.world...)

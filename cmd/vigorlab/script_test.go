@@ -278,11 +278,17 @@ func taken(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// start starts vigorlab with the given standard output.
-func start(ts *testscript.TestScript, stdout *os.File, args []string) *exec.Cmd {
-	if signal.Ignored(os.Interrupt) { // as in the background of a shell, which the program would inherit
+// hearInterrupts lets programs that a test starts hear Ctrl-C, also where this process
+// ignores it, as in the background of a shell: they would inherit that.
+func hearInterrupts() {
+	if signal.Ignored(os.Interrupt) {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
+}
+
+// start starts vigorlab with the given standard output.
+func start(ts *testscript.TestScript, stdout *os.File, args []string) *exec.Cmd {
+	hearInterrupts()
 	cmd := exec.Command("vigorlab", args...)
 	cmd.Dir, cmd.Stderr = ts.MkAbs("."), new(bytes.Buffer)
 	if stdout != nil {

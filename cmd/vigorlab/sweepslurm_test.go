@@ -129,6 +129,7 @@ func (g *grid) sweep(t *testing.T, more ...string) *slurmRun {
 
 func (g *grid) sweepInto(t *testing.T, out string, more ...string) *slurmRun {
 	t.Helper()
+	hearInterrupts()
 	args := append([]string{"sweep", g.file, "--engine", engineSlurm, "--out", out, "--shards", fmt.Sprint(g.points)}, more...)
 	r := &slurmRun{cmd: exec.Command("vigorlab", args...), out: out, stderr: new(spoken), ended: make(chan error, 1)}
 	r.cmd.Stderr = r.stderr
