@@ -55,7 +55,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if !plan.race {
 		t.skip("the race detector", "it needs cgo and a C compiler: apt-get install gcc libc6-dev")
 	}
-	if err := t.runAll(plan.runs, func(t *tally, args []string) error { return goTest(t, stderr, args) }); err != nil {
+	cores := fmt.Sprint("-p=", max(1, runtime.GOMAXPROCS(0)/min(lanes, len(plan.runs))))
+	if err := t.runAll(plan.runs, func(t *tally, args []string) error { return goTest(t, stderr, append([]string{cores}, args...)) }); err != nil {
 		fmt.Fprintln(stderr, "testall:", err)
 		return 1
 	}
@@ -159,7 +160,7 @@ func withTests(packages []string, pattern string) ([]string, error) {
 	const files = `{{$p := .}}{{range .TestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
 {{end}}{{range .XTestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
 {{end}}`
-	out, err := goCommand(append([]string{"list", "-race", "-f", files}, packages...)...)
+	out, err := goCommand(append([]string{"list", "-tags=race", "-f", files}, packages...)...) // -race wants a C compiler
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +211,7 @@ func goCommand(args ...string) (string, error) {
 // without naming a test or package. A package may take long: it shares its cores
 // with others, on a machine that others use.
 func goTest(t *tally, stderr io.Writer, args []string) error {
-	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=30m", fmt.Sprint("-p=", max(1, runtime.GOMAXPROCS(0)/lanes))}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=30m"}, args...)...)
 	cmd.Stderr = stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

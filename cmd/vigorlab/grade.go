@@ -43,17 +43,16 @@ compares the verdicts with the rewards that the log has: a confusion table, rate
 with intervals over prompts, what the disagreement does to the reward variance of
 groups, and the first disagreements. Logs are those that import reads, with the
 same flags; what import refuses, grade refuses. Of a run directory it reads
-rollouts.jsonl. Answers that a log has not come
-from the file of --prompts, by the prompt's name where every record there has one,
-else by its text.
+rollouts.jsonl. Answers that a log has not come from the file of --prompts, by the
+prompt's name where every record there has one, else by its text.
 
 Neither grader is taken for the truth. A verifier that errs at random turns dead
 and solved groups into mixed ones, which looks like reward variance and carries no
 gradient: with errors at rates q01 (failures called successes) and q10 the success
 probability becomes p(1-q10) + (1-p)q01.
 
-Which rewards flip turns round depends on seed= of its spec, which wins over --seed:
-a log that is graded again gets the same rewards, those that rollout gave it.
+Which rewards flip turns round depends on seed= of its spec and never on --seed: a
+log that is graded again gets the same rewards, those that rollout gave it.
 
 Completions that a verifier cannot judge are counted apart. --out keeps the results
 and rollouts.jsonl, the new rewards one line a rollout, which import reads.`,

@@ -46,6 +46,26 @@ func TestReadmeStrategies(t *testing.T) {
 	}
 }
 
+// TestReadmeContents: the contents link every section, in their order, and nothing else.
+func TestReadmeContents(t *testing.T) {
+	text := read(t, filepath.Join("..", "..", "README.md"))
+	_, contents, found := strings.Cut(text, "\nContents: ")
+	contents, rest, ended := strings.Cut(contents, ".\n\n")
+	if !found || !ended {
+		t.Fatal("README.md has no contents")
+	}
+	unlike := regexp.MustCompile(`[^a-z0-9 -]`)
+	var want []string
+	for _, m := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(rest, -1) {
+		anchor := unlike.ReplaceAllString(strings.ToLower(m[1]), "")
+		want = append(want, fmt.Sprintf("[%s](#%s)", m[1], strings.ReplaceAll(anchor, " ", "-")))
+	}
+	got := strings.Split(strings.ReplaceAll(contents, "\n", " "), " · ")
+	if !slices.Equal(got, want) {
+		t.Errorf("the contents are %q, want %q", got, want)
+	}
+}
+
 // TestReadmeOutputs lets a reader run README's commands in one folder: nothing that
 // one of them writes is in the way of another.
 func TestReadmeOutputs(t *testing.T) {

@@ -97,7 +97,8 @@ number of workers.`,
     --strategy fixed:g=8 --out run --emit-table pilot.csv
 
   # more batches in the same time, and eta to four digits
-  vigorlab simulate --population beta:a=0.3,b=0.7 --batch 1024 --replicates 2000 --fast --precision 1e-4`,
+  vigorlab simulate --population beta:a=0.3,b=0.7 --batch 1024 --replicates 2000 \
+    --fast --precision 1e-4`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	flags := cmd.Flags()

@@ -3,7 +3,10 @@ package reward
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -71,7 +74,7 @@ except OSError: pass
 assert resource.getrlimit(resource.RLIMIT_NPROC) == (33, 33)
 assert resource.getrlimit(resource.RLIMIT_CPU) == (20, 21)
 assert resource.getrlimit(resource.RLIMIT_AS) == (256 << 20, 256 << 20)
-assert len(os.sched_getaffinity(0)) == len(os.sched_getaffinity(1)) == os.cpu_count() or os.cpu_count() == 1
+assert len(os.sched_getaffinity(0)) == len(os.sched_getaffinity(1)) == processors
 assert os.getpriority(os.PRIO_PROCESS, 0) == os.getpriority(os.PRIO_PROCESS, 1) == nice
 children = []
 for _ in range(20):
@@ -108,11 +111,7 @@ func TestNursery(t *testing.T) {
 		return g
 	}
 	right, wrong := "def add(a, b): return a + b", "def add(a, b): return 9"
-	value, err := json.Marshal(niceness(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	honest := "nice = " + string(value) + clean
+	honest := fmt.Sprintf("nice, processors = %d, %d\n", niceness(t), runtime.NumCPU()) + clean
 	// before attacks, so that there is something to attack
 	if g := judge(t, right, honest); g.Kind != Pass {
 		t.Fatalf("%+v, want a pass", g)
@@ -333,5 +332,35 @@ sys.stdout.write("nor this\n")
 				t.Errorf("%s, status %d, %q, %q\nwant %s, status %d, %q, %q", is.End, is.Code, is.Stdout, is.Stderr, want.End, want.Code, want.Stdout, want.Stderr)
 			}
 		})
+	}
+}
+
+// TestPythonTooOld: a Python that the harnesses cannot run on is refused with its
+// version, before any program is judged wrong for it.
+func TestPythonTooOld(t *testing.T) {
+	t.Parallel()
+	c := tester(t, "code:parallel=1")
+	run := func(version string) string {
+		files, err := sourceFiles()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(c.interpreter, "-c", "import sys\nsys.version_info = "+version+"\n"+string(files["prepare.py"]))
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			t.Errorf("%s: it does not fail", version)
+		}
+		return lastLine(out)
+	}
+	const want = "Python 3.9 is too old, want 3.10 or newer"
+	if got := run("(3, 9, 2)"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := run("(3, 10, 0)"); strings.Contains(got, "too old") { // it goes on, to files that are not there
+		t.Errorf("3.10 is refused: %q", got)
+	}
+	c.interpreter = "/usr/bin/false"
+	if err := c.prepare(context.Background()); err == nil || !strings.Contains(err.Error(), "code: language = python, and /usr/bin/false cannot begin") {
+		t.Errorf("error %v", err)
 	}
 }

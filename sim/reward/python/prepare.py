@@ -7,6 +7,9 @@ import sys
 from base64 import b64encode
 from importlib._bootstrap_external import _code_to_timestamp_pyc
 
+if sys.version_info < (3, 10):  # start.py takes sys.stdlib_module_names
+    sys.exit("Python %d.%d is too old, want 3.10 or newer" % sys.version_info[:2])
+
 HARNESSES = {"run": ["start"], "serve": ["start", "plain"], "nursery": ["start", "plain", "asserts"]}
 
 
