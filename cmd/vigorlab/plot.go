@@ -83,7 +83,13 @@ only if --mean says so.`,
 			for _, name := range sweepViewFlags {
 				f.sweep = f.sweep || cmd.Flags().Changed(name)
 			}
-			if f.sweep || len(args) == 1 && isSweep(args[0]) {
+			if !f.sweep && len(args) == 1 {
+				var err error
+				if f.sweep, err = await(cmd.Context(), func() (bool, error) { return isSweep(args[0]), nil }); err != nil {
+					return err
+				}
+			}
+			if f.sweep {
 				return f.runSweep(cmd.Context(), a, args)
 			}
 			return f.run(cmd.Context(), a, args)
