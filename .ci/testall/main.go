@@ -128,13 +128,22 @@ func makePlan(plain, first, also []string, shared string) (plan, error) {
 	}
 	p.runs = append(p.runs, append([]string{"-race"}, quick...))
 	if len(slow) > 1 {
-		p.runs = append(p.runs, slow[1:])
+		p.runs = append(p.runs, deal(slow[1:])...)
 	}
 	again, err := withTests(slow, shared)
 	if len(again) > 0 {
 		p.runs = append(p.runs, append([]string{"-race", "-run", shared}, again...))
 	}
 	return p, err
+}
+
+// deal deals packages in turns, so that every lane has some as long as others do.
+func deal(packages []string) [][]string {
+	hands := make([][]string, min(lanes, len(packages)))
+	for i, p := range packages {
+		hands[i%len(hands)] = append(hands[i%len(hands)], p)
+	}
+	return hands
 }
 
 // inOrder returns all, those of first before the others.

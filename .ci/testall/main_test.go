@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,6 +77,18 @@ func TestTally(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDeal deals every package once, in turns.
+func TestDeal(t *testing.T) {
+	for _, c := range []struct{ packages, want string }{
+		{"a b c d e", "[[a c e] [b d]]"},
+		{"a", "[[a]]"},
+	} {
+		if got := fmt.Sprint(deal(strings.Fields(c.packages))); got != c.want {
+			t.Errorf("deal(%s) = %s, want %s", c.packages, got, c.want)
+		}
 	}
 }
 
