@@ -8,7 +8,7 @@ import (
 
 // An alias draws from a finite law with one 64-bit number and one look-up, by
 // Walker's method as Vose builds it (1991): a uniform cell, and in it one of two
-// outcomes. Probabilities are kept to 2^-64 of a cell.
+// outcomes. Probabilities are kept to rounding, about 2^-53.
 type alias []aliasCell
 
 // An aliasCell has an outcome of its own, other^flip, where the rest of the

@@ -337,6 +337,10 @@ func (w *etaWorker) surprise(t int) {
 // f(t) = E[e^(-tu)], the Laplace transform of a prompt's law. It integrates by the
 // trapezoidal rule in x, t = e^(x-e^-x)/E[Y], whose integrand falls doubly
 // exponentially to the left, and, where Y is not close to 0, to the right.
+//
+// For the law of p stands the urn's rule here too, though a ratio is no polynomial:
+// beside a rule of 16 times the degree the mean is 4e-6 of itself off where 4 prompts
+// of Beta(0.05, 2) have no success at all, and less than 1e-12 in common batches.
 type laplace struct {
 	u            *urn
 	t, dt        []float64

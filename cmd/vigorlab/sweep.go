@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -349,19 +350,48 @@ func mergeInto(d *rundir.Dir, s *sweep.Sweep) error {
 	if err := errors.Join(s.Whole(), s.Tidy()); err != nil {
 		return err
 	}
-	for _, file := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{"results.csv", s.WriteCSV},
-		{"results.parquet", s.WriteParquet},
-		{"results.json", func(w io.Writer) error { return sweepDocument(w, s) }},
-	} {
+	for _, file := range mergedFiles(s) {
 		if err := d.WriteWith(file.name, file.write); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// A mergedFile is a file of the merged table.
+type mergedFile struct {
+	name  string
+	write func(io.Writer) error
+}
+
+func mergedFiles(s *sweep.Sweep) []mergedFile {
+	return []mergedFile{
+		{"results.csv", s.WriteCSV},
+		{"results.parquet", s.WriteParquet},
+		{"results.json", func(w io.Writer) error { return sweepDocument(w, s) }},
+	}
+}
+
+// isMerged reports whether the files of a directory are the merged table of its shards,
+// which must be sound.
+func isMerged(dir string, s *sweep.Sweep) (bool, error) {
+	for _, file := range mergedFiles(s) {
+		want := sha256.New()
+		if err := file.write(want); err != nil {
+			return false, err
+		}
+		content, err := os.ReadFile(filepath.Join(dir, file.name))
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if sum := sha256.Sum256(content); !bytes.Equal(sum[:], want.Sum(nil)) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // sweepDocument writes the sweep's JSON document, its rows last.

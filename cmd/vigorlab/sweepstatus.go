@@ -201,7 +201,16 @@ func (f *sweepFlags) merge(a *app) error {
 	if err != nil {
 		return err
 	}
-	if r.Status != rundir.Complete {
+	merged := r.Status == rundir.Complete
+	if merged {
+		if merged, err = isMerged(f.out, s); err == nil && !merged { // changed by hand
+			err = rundir.Reopen(f.out)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !merged {
 		d, _, err := rundir.Resume(f.out, *r, false)
 		if err != nil {
 			return err

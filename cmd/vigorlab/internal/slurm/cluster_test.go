@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,7 @@ const deadline = 5 * time.Minute
 // happens when depends on the machine, and every step waits for the one before.
 func TestCluster(t *testing.T) {
 	nodes := cluster.Start(t)
+	t.Run("loopback", testLoopback)
 	t.Run("arrays", testArrays)
 	t.Run("failures", testFailures)
 	t.Run("attach", testAttach)
@@ -148,6 +150,40 @@ func upTo(first, last int) []int {
 		all = append(all, n)
 	}
 	return all
+}
+
+// testLoopback holds that the controller and the nodes listen on 127.0.0.1 alone.
+func testLoopback(t *testing.T) {
+	conf, err := os.ReadFile(os.Getenv("SLURM_CONF"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first int64 // of the controller's port and the three of the nodes
+	_, after, _ := strings.Cut(string(conf), "SlurmctldPort=")
+	if _, err := fmt.Sscan(after, &first); err != nil {
+		t.Fatal(err)
+	}
+	listening := 0
+	for _, path := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		table, _ := os.ReadFile(path) // none without IPv6
+		for line := range strings.Lines(string(table)) {
+			fields := strings.Fields(line) // number, local address, remote address, state
+			if len(fields) < 4 || fields[3] != "0A" {
+				continue
+			}
+			address, text, _ := strings.Cut(fields[1], ":")
+			port, err := strconv.ParseInt(text, 16, 32)
+			if err != nil || port < first || port > first+3 {
+				continue
+			}
+			if listening++; address != "0100007F" {
+				t.Errorf("port %d listens on %s, want 0100007F, which is 127.0.0.1", port, address)
+			}
+		}
+	}
+	if listening != 4 {
+		t.Errorf("%d ports from %d listen, want 4", listening, first)
+	}
 }
 
 // testArrays runs more tasks than one array of the cluster has, with gaps.

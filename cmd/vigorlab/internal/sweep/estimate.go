@@ -38,12 +38,16 @@ const (
 // costs that are a sum over axes, and linear in the values of each, every pair has the
 // mean of all points. A point that would take long is run with fewer replicates, where
 // the command has such a flag: what that takes longer than a command that does nothing
-// grows with them. All is over within ten seconds.
+// grows with them. No point is begun, and none goes on, after ten seconds; one that does
+// not end when told to is killed five later.
 func (p *Plan) Calibrate(ctx context.Context, executable string) (*Estimate, error) {
 	until := time.Now().Add(calibration)
 	start, why, err := timeRun(ctx, executable, []string{"version"})
-	if err != nil || why != "" {
-		return nil, errors.Join(err, errors.New(why))
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		return nil, errors.New(why)
 	}
 	e := &Estimate{}
 	for _, at := range p.sample(sampled) {

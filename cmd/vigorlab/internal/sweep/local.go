@@ -20,7 +20,7 @@ type Local struct {
 
 var _ Engine = (*Local)(nil)
 
-// attempts is how often a task that a signal killed is begun.
+// attempts is how often a task, or a point, that a signal killed is begun.
 const attempts = 3
 
 // Run implements Engine. A task that fails, as on a full disk, keeps further ones from

@@ -317,8 +317,12 @@ func (s *Sweep) Tidy() error {
 	}
 	var errs []error
 	for _, e := range entries {
-		if halfWritten.MatchString(e.Name()) {
-			errs = append(errs, os.Remove(filepath.Join(s.Dir, ShardsDir, e.Name())))
+		if !halfWritten.MatchString(e.Name()) {
+			continue
+		}
+		// A task that is run twice on a cluster may give the file its name meanwhile.
+		if err := os.Remove(filepath.Join(s.Dir, ShardsDir, e.Name())); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

@@ -55,29 +55,42 @@ func (s *Sweep) Run(ctx context.Context, executable string, shard, workers int) 
 	return nil
 }
 
-// runPoint runs a point and returns its rows, or why it failed.
+// runPoint runs a point and returns its rows, or why it failed. One that a signal killed
+// is begun again: a cluster that ends a task kills all its processes, and this one, which
+// may be the last, must not take that for the point's own fault.
 func (s *Sweep) runPoint(ctx context.Context, executable string, p Point) (rows []row, why string, err error) {
+	for range attempts {
+		var killed bool
+		if rows, why, killed, err = s.tryPoint(ctx, executable, p); !killed {
+			break
+		}
+	}
+	return rows, why, err
+}
+
+// tryPoint is runPoint without a second time; killed says whether a signal ended it.
+func (s *Sweep) tryPoint(ctx context.Context, executable string, p Point) (rows []row, why string, killed bool, err error) {
 	var stdout, stderr bytes.Buffer
 	cmd := process(ctx, executable, append(slices.Clone(p.Words), alone...))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Folder, &stdout, &stderr
 	err = runAlone(cmd)
 	if ctx.Err() != nil {
-		return nil, "", ctx.Err()
+		return nil, "", false, ctx.Err()
 	}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() == interrupted:
-		return nil, "", context.Canceled // by a signal that this process will get too
+		return nil, "", false, context.Canceled // by a signal that this process will get too
 	case errors.As(err, &exit):
-		return nil, reason(stderr.String(), exit), nil
+		return nil, reason(stderr.String(), exit), exit.ExitCode() < 0, nil
 	case err != nil:
-		return nil, "", err
+		return nil, "", false, err
 	}
 	rows, err = s.pointRows(p, stdout.Bytes())
 	if err != nil {
-		return nil, err.Error(), nil
+		return nil, err.Error(), false, nil
 	}
-	return rows, "", nil
+	return rows, "", false, nil
 }
 
 // process returns a process of vigorlab that ends when ctx does: at first as by
