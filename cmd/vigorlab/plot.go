@@ -127,6 +127,11 @@ func (f *plotFlags) run(ctx context.Context, a *app, paths []string) error {
 	if err != nil {
 		return err
 	}
+	return f.finish(ctx, a, p, look, file, warnings)
+}
+
+// finish draws the figures where --out asks for it, and prints what they are.
+func (f *plotFlags) finish(ctx context.Context, a *app, p *plotted, look figures.Look, file string, warnings []string) error {
 	if f.out != "" {
 		notes, err := await(ctx, func() ([]string, error) { return f.draw(p, look, file) })
 		if err != nil {

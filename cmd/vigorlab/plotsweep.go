@@ -89,15 +89,7 @@ func (f *plotFlags) runSweep(ctx context.Context, a *app, paths []string) error 
 	if err := f.err(); err != nil {
 		return err
 	}
-	if f.out != "" {
-		notes, err := await(ctx, func() ([]string, error) { return f.draw(p, look, file) })
-		if err != nil {
-			return err
-		}
-		warnings = append(warnings, notes...)
-	}
-	f.warn(a, warnings)
-	return p.result().print(a, f.format)
+	return f.finish(ctx, a, p, look, file, warnings)
 }
 
 // isSweep reports whether a directory holds a sweep.
