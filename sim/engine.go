@@ -152,8 +152,10 @@ func InOrder[T any](ctx context.Context, workers, n int, newWork func() (func(co
 		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	jobs, results := make(chan int), make(chan result)
 	waiting := make(chan struct{}, resultsInFlight(workers))
+	// With room for all, so that a worker waits neither to be given a job nor to
+	// hand over its result.
+	jobs, results := make(chan int, len(works)), make(chan result, cap(waiting))
 	group.Go(func() error {
 		defer close(jobs)
 		for i := range n {
@@ -177,11 +179,7 @@ func InOrder[T any](ctx context.Context, workers, n int, newWork func() (func(co
 				if err != nil {
 					return err
 				}
-				select {
-				case results <- result{i, value}:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
+				results <- result{i, value}
 			}
 			return nil
 		})

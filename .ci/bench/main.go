@@ -38,7 +38,7 @@ var (
 )
 
 // What the benchmarks are called in the table.
-var names = map[string]string{
+var labels = map[string]string{
 	"StaticComparison":   "Go, plain, one worker",
 	"StaticComparison-2": "Go, plain, two workers",
 	"Fast":               "Go, fast, one worker",
@@ -168,7 +168,7 @@ func (r rates) add(i int, rate *regexp.Regexp, texts ...string) bool {
 			if err != nil {
 				return false
 			}
-			name := cmp.Or(names[m[1]], m[1])
+			name := cmp.Or(labels[m[1]], m[1])
 			if len(texts) > 1 {
 				name = fmt.Sprintf("%s, %d at once", name, len(texts))
 			}
@@ -201,7 +201,7 @@ func (r rates) addError(text string) {
 // printTimes writes the seconds to the precision, and how many times as many the
 // NumPy program needs.
 func (r rates) printTimes(out io.Writer) {
-	own, numpy := r[names["Precise"]], r["numpy"]
+	own, numpy := r[labels["Precise"]], r["numpy"]
 	if len(own) == 0 || len(own) != len(numpy) {
 		return
 	}
@@ -223,13 +223,24 @@ func (r rates) print(out io.Writer, rounds int) {
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(median(r[b]), median(r[a])) })
 	for _, name := range names {
-		ratios := make([]float64, rounds)
-		for i, x := range r[name] {
-			ratios[i] = x / r["C"][i]
+		fmt.Fprintf(out, "%-24s %14.0f  %s\n", name, median(r[name]), spread(r[name], r["C"]))
+	}
+	for _, path := range []string{"StaticComparison", "Fast"} {
+		if one, two := labels[path], labels[path+"-2"]; len(r[two]) > 0 {
+			fmt.Fprintf(out, "%s, over one: %s\n", two, spread(r[two], r[one]))
 		}
-		fmt.Fprintf(out, "%-24s %14.0f  %.2f (%.2f to %.2f)\n", name, median(r[name]), median(ratios), slices.Min(ratios), slices.Max(ratios))
 	}
 	fmt.Fprintf(out, "%d rounds, every program in each\n", rounds)
+}
+
+// spread returns the median of rates' ratios to others of the same rounds, with the
+// least and the most.
+func spread(rates, others []float64) string {
+	ratios := make([]float64, len(rates))
+	for i, x := range rates {
+		ratios[i] = x / others[i]
+	}
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
 }
 
 func median(x []float64) float64 {
