@@ -13,6 +13,9 @@ TOOLS := ./.ci/testall ./.ci/bench
 # beside the first of all, which runs for as long as the others together, run the others.
 NO_RACE := ./cmd/vigorlab ./cmd/vigorlab/internal/slurm ./sim/verify/... ./sim/source/live ./sim/logs ./sim/plan ./sim/train ./theory ./distributions ./sim/strategy ./sim/pilot ./plots ./sim ./sim/train/trial ./cmd/internal/browser ./distributions/fit ./sim/reward/formula
 
+# Tests of these that mostly wait, for a cluster: they run beside all others.
+WAITING := ^(TestSweepOnSlurm|TestCluster)$$
+
 # Packages that wait for programs and servers, or compile: they start first.
 FIRST := ./sim/reward/sandbox ./sim/reward ./sim/source/live/tinymodel ./cmd/vigorlab/internal/explore ./.ci/testall
 
@@ -35,7 +38,7 @@ help: ## this list
 test: ## every check and every test; as root on Debian it installs what they need
 	@.ci/parts
 	@lint=passed; $(MAKE) --no-print-directory lint || lint=failed; \
-	go run ./.ci/testall -plain '$(NO_RACE)' -first '$(FIRST)' -also '$(TOOLS)' && tests=passed || tests=failed; \
+	go run ./.ci/testall -plain '$(NO_RACE)' -waiting '$(WAITING)' -first '$(FIRST)' -also '$(TOOLS)' && tests=passed || tests=failed; \
 	echo "lint $$lint, tests $$tests; make figures draws the README's pictures again"; \
 	[ $$lint$$tests = passedpassed ]
 

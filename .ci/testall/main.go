@@ -9,7 +9,8 @@
 // such a test are not even built for it. Those that take long start first, so
 // that none of them is left to run alone at the end: -first names them among
 // the packages under the race detector, and -plain lists its own in that order,
-// with the longest of all first, which has a lane to itself.
+// with the longest of all first, which has a lane to itself. Tests of -plain that
+// mostly wait are named by -waiting: they run beside all others.
 package main
 
 import (
@@ -39,6 +40,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	plain := flags.String("plain", "", "`patterns` of packages that run without the race detector")
 	shared := flags.String("shared", "Worker|Concurrent", "`regexp` of the tests of these that run under it all the same")
+	waiting := flags.String("waiting", "^$", "`regexp` of the tests of these that mostly wait")
 	first := flags.String("first", "", "`patterns` of packages that start first under the race detector")
 	also := flags.String("also", "", "`patterns` of packages that ./... leaves out")
 	if err := flags.Parse(args); err != nil {
@@ -47,7 +49,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	start := time.Now()
 	noSkip := os.Getenv("VIGORLAB_NO_SKIP") != ""
 	t := newTally(stdout)
-	plan, err := makePlan(strings.Fields(*plain), strings.Fields(*first), strings.Fields(*also), *shared)
+	plan, err := makePlan(strings.Fields(*plain), strings.Fields(*first), strings.Fields(*also), *shared, *waiting)
 	if err != nil {
 		fmt.Fprintln(stderr, "testall:", err)
 		return 1
@@ -56,7 +58,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		t.skip("the race detector", "it needs cgo and a C compiler: apt-get install gcc libc6-dev")
 	}
 	cores := fmt.Sprint("-p=", max(1, runtime.GOMAXPROCS(0)/min(lanes, len(plan.runs))))
-	if err := t.runAll(plan.runs, func(t *tally, args []string) error { return goTest(t, stderr, append([]string{cores}, args...)) }); err != nil {
+	if err := t.runAll(plan, func(t *tally, args []string) error { return goTest(t, stderr, append([]string{cores}, args...)) }); err != nil {
 		fmt.Fprintln(stderr, "testall:", err)
 		return 1
 	}
@@ -69,16 +71,23 @@ func run(args []string, stdout, stderr io.Writer) int {
 const lanes = 2
 
 // runAll makes the calls, those that come first first, and counts their events.
-func (t *tally) runAll(runs [][]string, call func(*tally, []string) error) error {
+func (t *tally) runAll(p plan, call func(*tally, []string) error) error {
 	out := &lockedWriter{w: t.out}
-	tallies := make([]*tally, len(runs)) // a package may be in two runs
-	var group errgroup.Group
-	group.SetLimit(lanes)
-	for i, args := range runs {
-		tallies[i] = newTally(out)
-		group.Go(func() error { return call(tallies[i], args) })
+	var tallies []*tally // a package may be in two runs
+	var inLanes, beside errgroup.Group
+	inLanes.SetLimit(lanes)
+	start := func(group *errgroup.Group, args []string) {
+		own := newTally(out)
+		tallies = append(tallies, own)
+		group.Go(func() error { return call(own, args) })
 	}
-	err := group.Wait()
+	if len(p.waiting) > 0 {
+		start(&beside, p.waiting)
+	}
+	for _, args := range p.runs {
+		start(&inLanes, args)
+	}
+	err := errors.Join(inLanes.Wait(), beside.Wait())
 	for _, own := range tallies {
 		t.merge(own)
 	}
@@ -98,14 +107,15 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 }
 
 // A plan is the calls of `go test`, by their arguments, in the order in which they
-// start.
+// start, and the call that runs beside them, outside the lanes: it mostly waits.
 type plan struct {
-	race bool
-	runs [][]string
+	race    bool
+	runs    [][]string
+	waiting []string
 }
 
 // makePlan sorts the packages into runs.
-func makePlan(plain, first, also []string, shared string) (plan, error) {
+func makePlan(plain, first, also []string, shared, waiting string) (plan, error) {
 	all, err := list(append([]string{"./..."}, also...))
 	if err != nil {
 		return plan{}, err
@@ -123,16 +133,26 @@ func makePlan(plain, first, also []string, shared string) (plan, error) {
 	}
 	quick := slices.DeleteFunc(inOrder(long, all), func(p string) bool { return slices.Contains(slow, p) })
 	p := plan{race: true}
+	once := func(packages []string) { p.runs = append(p.runs, append([]string{"-skip", waiting}, packages...)) }
 	if len(slow) > 0 {
-		p.runs = append(p.runs, slow[:1]) // as long as all others together
+		once(slow[:1]) // as long as all others together
 	}
 	p.runs = append(p.runs, append([]string{"-race"}, quick...))
 	if len(slow) > 1 {
-		p.runs = append(p.runs, deal(slow[1:])...)
+		for _, hand := range deal(slow[1:]) {
+			once(hand)
+		}
 	}
-	again, err := withTests(slow, shared)
+	again, err := withTests(slow, shared, "race")
+	if err != nil {
+		return p, err
+	}
 	if len(again) > 0 {
 		p.runs = append(p.runs, append([]string{"-race", "-run", shared}, again...))
+	}
+	wait, err := withTests(slow, waiting, "")
+	if len(wait) > 0 {
+		p.waiting = append([]string{"-run", waiting}, wait...)
 	}
 	return p, err
 }
@@ -160,8 +180,9 @@ func inOrder(first, all []string) []string {
 // tests is what -run may name in a test file.
 var tests = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
 
-// withTests returns the packages that have a test whose name matches a pattern.
-func withTests(packages []string, pattern string) ([]string, error) {
+// withTests returns the packages that have a test whose name matches a pattern, in the
+// files that are built with a tag.
+func withTests(packages []string, pattern, tag string) ([]string, error) {
 	match, err := regexp.Compile(pattern)
 	if err != nil || len(packages) == 0 {
 		return nil, err
@@ -169,7 +190,7 @@ func withTests(packages []string, pattern string) ([]string, error) {
 	const files = `{{$p := .}}{{range .TestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
 {{end}}{{range .XTestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
 {{end}}`
-	out, err := goCommand(append([]string{"list", "-tags=race", "-f", files}, packages...)...) // -race wants a C compiler
+	out, err := goCommand(append([]string{"list", "-tags=" + tag, "-f", files}, packages...)...) // -race wants a C compiler
 	if err != nil {
 		return nil, err
 	}

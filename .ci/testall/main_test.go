@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -109,14 +110,18 @@ func TestWithTests(t *testing.T) {
 	}
 	t.Chdir(dir)
 	packages := []string{"vigorlab/e", "vigorlab/d", "vigorlab/c", "vigorlab/b", "vigorlab/a"}
-	got, err := withTests(packages, "Worker|Concurrent")
+	got, err := withTests(packages, "Worker|Concurrent", "race")
 	if want := []string{"vigorlab/e", "vigorlab/b", "vigorlab/a"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
-	if _, err := withTests(packages, "("); err == nil {
+	got, err = withTests(packages[1:], "Worker|Concurrent", "")
+	if want := []string{"vigorlab/b", "vigorlab/a"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("without the race detector %q, %v, want %q", got, err, want)
+	}
+	if _, err := withTests(packages, "(", ""); err == nil {
 		t.Error("a pattern that is none is accepted")
 	}
-	if _, err := withTests([]string{"vigorlab/nowhere"}, "Worker"); err == nil {
+	if _, err := withTests([]string{"vigorlab/nowhere"}, "Worker", ""); err == nil {
 		t.Error("a package that is not there is accepted")
 	}
 }
@@ -127,9 +132,23 @@ func TestRunAll(t *testing.T) {
 	var out bytes.Buffer
 	all := newTally(&out)
 	broken := errors.New("go test: killed")
-	err := all.runAll([][]string{{"pass"}, {"fail"}, {"skip"}, {"broken"}, {"pass"}}, func(own *tally, args []string) error {
-		if args[0] == "broken" {
+	var lanesFull sync.WaitGroup
+	lanesFull.Add(lanes)
+	runs := [][]string{{"pass"}, {"fail"}, {"skip"}, {"broken"}}
+	for range lanes {
+		runs = append(runs, []string{"lane"})
+	}
+	err := all.runAll(plan{runs: runs, waiting: []string{"waiting"}}, func(own *tally, args []string) error {
+		switch args[0] {
+		case "broken":
 			return broken
+		case "lane":
+			lanesFull.Done()
+			lanesFull.Wait()
+			return nil
+		case "waiting":
+			lanesFull.Wait() // for ever, had it taken a lane
+			args = []string{"pass"}
 		}
 		own.add(event{Action: "output", Package: "a", Test: "TestA", Output: args[0] + "\n"})
 		own.add(event{Action: args[0], Package: "a", Test: "TestA"})
