@@ -44,10 +44,10 @@ func TestScripts(t *testing.T) {
 			"smalldisk": smallDisk,
 			"full":      full,
 
-			"sweepkilled":  sweepKilled,
-			"partskilled":  partsKilled,
-			"sweepstopped": sweepStopped,
-			"noorphans":    noOrphans,
+			"sweepkilled": sweepKilled,
+			"sweepended":  sweepEnded,
+			"partskilled": partsKilled,
+			"fed":         fed,
 		},
 	})
 }
@@ -173,26 +173,31 @@ func files(ts *testscript.TestScript) []string {
 
 // interrupt starts vigorlab, waits until its run directory is being written, or
 // until it reads a named pipe that nobody fills, sends SIGINT, and checks that
-// the program ends within a second with exit code 130.
+// the program ends in time with exit code 130.
 //
 //	interrupt DIR|PIPE ARG...
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: interrupt DIR|PIPE ARG...")
 	}
-	cmd := start(ts, nil, args[1:])
-	if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
-		defer waitForReader(ts, args[0]).Close()
-	} else {
-		waitForRun(ts, args[0], "running")
-		time.Sleep(100 * time.Millisecond) // into the computation
-	}
-	endBySignal(ts, cmd)
+	var pipe *os.File
+	defer func() { pipe.Close() }()
+	endInTime(ts, func() *exec.Cmd {
+		cmd := start(ts, nil, args[1:])
+		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+			pipe.Close() // of a try before
+			pipe = waitForReader(ts, args[0])
+		} else {
+			waitForRun(ts, args[0], "running")
+			time.Sleep(100 * time.Millisecond) // into the computation
+		}
+		return cmd
+	})
 }
 
 // blocked starts vigorlab with a standard output that nobody reads and is full,
 // waits until its run directory is complete, sends SIGINT, and checks that the
-// program ends within a second with exit code 130.
+// program ends in time with exit code 130.
 //
 //	blocked DIR ARG...
 func blocked(ts *testscript.TestScript, _ bool, args []string) {
@@ -204,10 +209,13 @@ func blocked(ts *testscript.TestScript, _ bool, args []string) {
 	defer r.Close()
 	defer w.Close()
 	fill(ts, w)
-	cmd := start(ts, w, args[1:])
-	waitForRun(ts, args[0], "complete")
-	time.Sleep(100 * time.Millisecond) // into printing
-	endBySignal(ts, cmd)
+	endInTime(ts, func() *exec.Cmd {
+		ts.Check(os.RemoveAll(ts.MkAbs(args[0])))
+		cmd := start(ts, w, args[1:])
+		waitForRun(ts, args[0], "complete")
+		time.Sleep(100 * time.Millisecond) // into printing
+		return cmd
+	})
 }
 
 // fill writes into a pipe, which does not block, until it is full.
@@ -226,8 +234,7 @@ func fill(ts *testscript.TestScript, pipe *os.File) {
 }
 
 // killed starts vigorlab and kills it as soon as its journal has grown by a line, N
-// times, and then lets it end. A run that is faster than that has to be made
-// longer.
+// times, and then lets it end, unless it did before it could be killed.
 //
 //	killed DIR N ARG...
 func killed(ts *testscript.TestScript, _ bool, args []string) {
@@ -239,14 +246,11 @@ func killed(ts *testscript.TestScript, _ bool, args []string) {
 	for range n {
 		before := linesIn(ts, args[0])
 		cmd := start(ts, nil, args[2:])
-		for deadline := time.Now().Add(20 * time.Second); linesIn(ts, args[0]) <= before; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				ts.Fatalf("no line was added to the journal of %s; standard error: %s", args[0], cmd.Stderr)
-			}
-		}
-		ts.Check(cmd.Process.Kill())
-		if err := cmd.Wait(); err == nil {
-			ts.Fatalf("the run ended before it was killed")
+		ended := end(cmd)
+		waitFor(ts, "a line more in the journal of "+args[0], func() bool { return linesIn(ts, args[0]) > before || len(ended) > 0 })
+		_ = cmd.Process.Kill() // it may have ended
+		if <-ended == nil {
+			return
 		}
 	}
 	ts.Check(ts.Exec("vigorlab", args[2:]...))
@@ -298,30 +302,51 @@ func start(ts *testscript.TestScript, stdout *os.File, args []string) *exec.Cmd 
 	return cmd
 }
 
-// endBySignal sends SIGINT and checks that the program ends within a second
-// with exit code 130.
-func endBySignal(ts *testscript.TestScript, cmd *exec.Cmd) {
-	sent := time.Now()
-	ts.Check(cmd.Process.Signal(syscall.SIGINT))
-	defer time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() }).Stop() // it has ended, or Wait says so
-	code := codeOf(ts, cmd.Wait())
-	if elapsed := time.Since(sent); elapsed > time.Second {
-		ts.Fatalf("ended %v after the interrupt, want at most a second", elapsed)
+// end waits for a program in the background, and tells its error once.
+func end(cmd *exec.Cmd) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	return ended
+}
+
+// endInTime sends SIGINT to a program that begin has brought to some place, and checks
+// that it ends with exit code 130 within a second, or, on a machine that is as slow or
+// busy as that, within ten times what `vigorlab version` takes. What came in between once
+// may not come again: one of three tries must be in time.
+func endInTime(ts *testscript.TestScript, begin func() *exec.Cmd) {
+	var took, most time.Duration
+	for range 3 {
+		cmd := begin()
+		sent := time.Now()
+		ts.Check(cmd.Process.Signal(syscall.SIGINT))
+		late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // Wait says so
+		code := codeOf(ts, cmd.Wait())
+		took = time.Since(sent)
+		late.Stop()
+		if code != exitInterrupted {
+			ts.Fatalf("exit code %d, want %d; standard error: %s", code, exitInterrupted, cmd.Stderr)
+		}
+		if most = time.Second; took <= most {
+			return
+		}
+		sent = time.Now()
+		ts.Check(exec.Command("vigorlab", "version").Run())
+		if most = max(most, 10*time.Since(sent)); took <= most {
+			return
+		}
 	}
-	if code != exitInterrupted {
-		ts.Fatalf("exit code %d, want %d; standard error: %s", code, exitInterrupted, cmd.Stderr)
-	}
+	ts.Fatalf("ended %v after the interrupt, want at most %v", took, most)
 }
 
 // waitForReader waits until a named pipe is read and returns its other end.
 func waitForReader(ts *testscript.TestScript, name string) *os.File {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if f, err := os.OpenFile(ts.MkAbs(name), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
-			return f
-		}
-	}
-	ts.Fatalf("nothing read %s", name)
-	return nil
+	var pipe *os.File
+	waitFor(ts, "a reader of "+name, func() (open bool) {
+		f, err := os.OpenFile(ts.MkAbs(name), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		pipe = f
+		return err == nil
+	})
+	return pipe
 }
 
 // waitForRun waits until the run.json of a run of the given status stands in
@@ -331,14 +356,9 @@ func waitForRun(ts *testscript.TestScript, dir, status string) {
 		filepath.Join(ts.MkAbs(dir), "run.json"),
 		filepath.Join(filepath.Dir(ts.MkAbs(dir)), "."+filepath.Base(dir)+".tmp-*", "run.json"),
 	}
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		for _, p := range pattern {
-			if hasStatus(p, status) {
-				return
-			}
-		}
-	}
-	ts.Fatalf("no run in %s is %s", dir, status)
+	waitFor(ts, "a run in "+dir+" that is "+status, func() bool {
+		return slices.ContainsFunc(pattern, func(p string) bool { return hasStatus(p, status) })
+	})
 }
 
 func hasStatus(pattern, status string) bool {

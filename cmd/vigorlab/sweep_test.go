@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -17,6 +19,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"vigorlab/cmd/vigorlab/internal/output"
+	"vigorlab/cmd/vigorlab/internal/sweep"
 )
 
 // smallGrid is the file of help's examples.
@@ -27,7 +32,6 @@ batch = 16
 replicates = 10
 [grid]
 a = [0.3, 0.6]
-strategy = ["vigor", "fixed:g=8"]
 `
 
 // patience is how long a test waits for what must come.
@@ -50,13 +54,12 @@ func sweepKilled(ts *testscript.TestScript, _ bool, args []string) {
 	for range n {
 		before := manifests(dir)
 		cmd := start(ts, nil, args[2:])
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
+		ended := end(cmd)
 		waitFor(ts, "a shard more in "+dir, func() bool { return manifests(dir) > before || len(ended) > 0 }) // there may be none to come
 		time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond)                                         // anywhere in the next one
 		_ = cmd.Process.Kill()                                                                                // it may have ended
 		err := <-ended
-		waitFor(ts, "the end of every process of the sweep", func() bool { return len(processes(dir)) == 0 })
+		waitFor(ts, "the end of every task", func() bool { return len(processes(dir)) == 0 })
 		if err == nil {
 			return
 		}
@@ -72,7 +75,7 @@ func manifests(dir string) int {
 
 // waitFor waits for a condition.
 func waitFor(ts *testscript.TestScript, what string, holds func() bool) {
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			ts.Fatalf("no sign of %s in %v", what, patience)
 		}
@@ -83,129 +86,181 @@ func waitFor(ts *testscript.TestScript, what string, holds func() bool) {
 // that have ended apart.
 func processes(text string) []int {
 	var found []int
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // of a sound pattern
-	for _, path := range lines {
-		content, err := os.ReadFile(path) // empty where the process has ended, an error where it is gone
-		pid, bad := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && bad == nil && pid != os.Getpid() && strings.Contains(string(content), text) {
+	entries, _ := os.ReadDir("/proc") // none: no process
+	for _, e := range entries {
+		pid, bad := strconv.Atoi(e.Name())
+		if bad != nil || pid == os.Getpid() {
+			continue
+		}
+		content, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // empty where the process has ended, an error where it is gone
+		if err == nil && strings.Contains(string(content), text) {
 			found = append(found, pid)
 		}
 	}
 	return found
 }
 
-// partsKilled starts a sweep and kills a process that it began, whose command line holds
-// TEXT, N times, as soon as there is another. The sweep must end well.
-//
-//	partskilled TEXT N ARG...
-func partsKilled(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) < 3 {
-		ts.Fatalf("usage: partskilled TEXT N ARG...")
+// parentOf returns which process began another, 0 for none, and whether that has ended.
+func parentOf(pid int) (parent int, ended bool) {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, true
 	}
-	n, err := strconv.Atoi(args[1])
-	ts.Check(err)
-	cmd := start(ts, nil, args[2:])
-	var dead []int
-	for range n {
-		waitFor(ts, "a process of "+args[0], func() bool {
-			for _, pid := range processes(args[0]) {
-				// Nothing but what this test began is ever killed.
-				if descends(pid, cmd.Process.Pid) && !slices.Contains(dead, pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
-					dead = append(dead, pid)
-					return true
-				}
-			}
-			return false
-		})
+	after := content[bytes.LastIndexByte(content, ')')+1:] // behind the name: state, parent, ...
+	fields := strings.Fields(string(after))
+	if len(fields) < 2 {
+		return 0, true
 	}
-	if code := codeOf(ts, cmd.Wait()); code != exitDone {
-		ts.Fatalf("exit code %d; standard error: %s", code, cmd.Stderr)
-	}
+	parent, _ = strconv.Atoi(fields[1]) // a number
+	return parent, fields[0] == "Z" || fields[0] == "X"
 }
 
 // descends reports whether a process was begun by another, or by one that it began.
 func descends(pid, from int) bool {
 	for range 10 { // generations
-		content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
+		parent, ended := parentOf(pid)
+		if ended || parent <= 1 {
 			return false
 		}
-		after := content[bytes.LastIndexByte(content, ')')+1:] // behind the name: state, parent, ...
-		fields := strings.Fields(string(after))
-		if len(fields) < 2 {
-			return false
-		}
-		if pid, err = strconv.Atoi(fields[1]); err != nil || pid <= 1 {
-			return false
-		}
-		if pid == from {
+		if pid = parent; pid == from {
 			return true
 		}
 	}
 	return false
 }
 
-// sweepStopped starts a sweep, interrupts it when a shard is finished, as Ctrl-C does, and
-// checks that it ends with exit code 130, says how to go on and leaves no process. A sweep
-// that has ended before it is interrupted is taken away and begun anew.
-//
-//	sweepstopped DIR ARG...
-func sweepStopped(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) < 2 {
-		ts.Fatalf("usage: sweepstopped DIR ARG...")
-	}
-	dir := ts.MkAbs(args[0])
-	var cmd *exec.Cmd
-	code := exitDone
-	for most := 20; code == exitDone && most > 0; most-- {
-		ts.Check(os.RemoveAll(dir))
-		cmd = start(ts, nil, args[1:])
-		waitFor(ts, "a shard in "+dir, func() bool { return manifests(dir) > 0 })
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
-		code = codeOf(ts, cmd.Wait())
-	}
-	if said := fmt.Sprint(cmd.Stderr); code != exitInterrupted || !strings.Contains(said, "give the same command again to go on") {
-		ts.Fatalf("exit code %d, want %d; standard error: %s", code, exitInterrupted, said)
-	}
-	if left := processes(dir); len(left) > 0 {
-		ts.Fatalf("%d processes are left", len(left))
-	}
+// hasOpen reports whether a process has a file open.
+func hasOpen(pid int, file os.FileInfo) bool {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid)) // of a sound pattern
+	return slices.ContainsFunc(links, func(link string) bool {
+		open, err := os.Stat(link)
+		return err == nil && os.SameFile(open, file)
+	})
 }
 
-// noOrphans starts a sweep of a point that never ends, whose command line holds TEXT,
-// ends the sweep by SIGINT or SIGKILL once the point runs, and checks that the point ends
-// with it.
-//
-//	noorphans INT|KILL TEXT ARG...
-func noOrphans(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) < 3 {
-		ts.Fatalf("usage: noorphans INT|KILL TEXT ARG...")
-	}
-	cmd := start(ts, nil, args[2:])
+// A waiting is a sweep of which a point waits for what a named pipe holds.
+type waiting struct {
+	cmd   *exec.Cmd
+	ended <-chan error
+	pipe  *os.File // both its ends, so that the point is no further than reading it
+}
+
+// startWaiting starts a sweep.
+func startWaiting(ts *testscript.TestScript, pipe string, args []string) *waiting {
+	f, err := os.OpenFile(ts.MkAbs(pipe), os.O_RDWR, 0)
+	ts.Check(err)
+	w := &waiting{cmd: start(ts, nil, args), pipe: f}
+	w.ended = end(w.cmd)
+	ts.Defer(func() { _ = errors.Join(w.cmd.Process.Kill(), f.Close()) }) // where the script fails
+	return w
+}
+
+// code waits for the end of the sweep and returns its exit code.
+func (w *waiting) code(ts *testscript.TestScript) int {
+	waitFor(ts, "the end of the sweep", func() bool { return len(w.ended) > 0 })
+	return codeOf(ts, <-w.ended)
+}
+
+// point waits until the point reads the pipe, and returns its process; 0 where the sweep
+// ends without.
+func (w *waiting) point(ts *testscript.TestScript) int {
+	pipe, err := w.pipe.Stat()
+	ts.Check(err)
 	point := 0
-	waitFor(ts, "the point", func() bool {
-		for _, pid := range processes(args[1]) {
-			if descends(pid, cmd.Process.Pid) {
+	waitFor(ts, "a point that reads "+w.pipe.Name(), func() bool {
+		for _, pid := range processes(filepath.Base(w.pipe.Name())) { // that name it
+			if descends(pid, w.cmd.Process.Pid) && hasOpen(pid, pipe) {
 				point = pid
 			}
 		}
-		return point != 0
+		return point != 0 || len(w.ended) > 0
 	})
-	ts.Check(cmd.Process.Signal(map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill}[args[0]]))
-	if err := cmd.Wait(); err == nil {
-		ts.Fatalf("the sweep ended well")
-	}
-	for deadline := time.Now().Add(patience); slices.Contains(processes(args[1]), point); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			ts.Check(syscall.Kill(point, syscall.SIGKILL))
-			ts.Fatalf("the point outlived its sweep by %v", patience)
-		}
+	return point
+}
+
+// gone waits until processes have ended.
+func gone(ts *testscript.TestScript, pids ...int) {
+	for _, pid := range pids {
+		waitFor(ts, fmt.Sprintf("the end of process %d", pid), func() bool { _, ended := parentOf(pid); return ended })
 	}
 }
 
+// finish gives the point a law, if there is one that waits, and wants the sweep to end
+// well.
+func (w *waiting) finish(ts *testscript.TestScript) {
+	w.point(ts)
+	_, err := w.pipe.WriteString("beta:a=0.3,b=0.7")
+	ts.Check(errors.Join(err, w.pipe.Close()))
+	if code := w.code(ts); code != exitDone {
+		ts.Fatalf("exit code %d; standard error: %s", code, w.cmd.Stderr)
+	}
+}
+
+// fed runs a sweep of which a point reads a named pipe, and writes a law there. The sweep
+// must end well.
+//
+//	fed PIPE ARG...
+func fed(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: fed PIPE ARG...")
+	}
+	startWaiting(ts, args[0], args[1:]).finish(ts)
+}
+
+// partsKilled is fed, but kills the point while it waits, or the task that runs it, N
+// times. With a task its point must end.
+//
+//	partskilled point|task N PIPE ARG...
+func partsKilled(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 4 {
+		ts.Fatalf("usage: partskilled point|task N PIPE ARG...")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	w := startWaiting(ts, args[2], args[3:])
+	for range n {
+		point := w.point(ts)
+		task, ended := parentOf(point)
+		if point == 0 || ended {
+			ts.Fatalf("no point waits; standard error: %s", w.cmd.Stderr)
+		}
+		victim := map[string]int{"point": point, "task": task}[args[0]]
+		if victim == 0 || victim == w.cmd.Process.Pid {
+			ts.Fatalf("no %s to be killed", args[0])
+		}
+		ts.Check(syscall.Kill(victim, syscall.SIGKILL))
+		gone(ts, victim, point)
+	}
+	w.finish(ts)
+}
+
+// sweepEnded starts a sweep, ends it by SIGINT, as Ctrl-C does, or SIGKILL once N shards
+// are finished and a point reads a named pipe, and checks that all of its processes end
+// with it. After SIGINT the exit code is 130, and it says how to go on.
+//
+//	sweepended INT|KILL DIR N PIPE ARG...
+func sweepEnded(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 5 {
+		ts.Fatalf("usage: sweepended INT|KILL DIR N PIPE ARG...")
+	}
+	dir := ts.MkAbs(args[1])
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	w := startWaiting(ts, args[3], args[4:])
+	waitFor(ts, "shards in "+dir, func() bool { return manifests(dir) == n })
+	point := w.point(ts)
+	ts.Check(w.cmd.Process.Signal(map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill}[args[0]]))
+	code := w.code(ts)
+	if said := fmt.Sprint(w.cmd.Stderr); args[0] == "INT" && (code != exitInterrupted || !strings.Contains(said, "give the same command again to go on")) {
+		ts.Fatalf("exit code %d, want %d; standard error: %s", code, exitInterrupted, said)
+	}
+	gone(ts, point)
+	waitFor(ts, "the end of every task", func() bool { return len(processes(dir)) == 0 })
+	ts.Check(w.pipe.Close()) // whoever reads it next would wait for its end
+}
+
 // TestSweepIsOneTable: the table of a sweep is what its commands print one by one, under
-// the points' numbers and axes; of 24 points, it has the same bytes for any number of
-// shards and workers.
+// the points' numbers and axes, with the same bytes for any number of shards and workers.
 func TestSweepIsOneTable(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const file = `command = "simulate"
@@ -214,8 +269,8 @@ population = "pareto-variance:shape={shape},min=0.01,max=1"
 batch = 8
 replicates = 2
 [grid]
-shape = [1.2, 1.5, 2]
-alpha = {from = 0.3, to = 0.6, step = 0.1}
+shape = [1.2]
+alpha = {from = 0.3, to = 0.4, step = 0.1}
 strategy = ["vigor:alpha={alpha}", "vigor:alpha={alpha},rounds=3"]
 `
 	if err := os.WriteFile("grid.toml", []byte(file), 0o666); err != nil {
@@ -223,8 +278,8 @@ strategy = ["vigor:alpha={alpha}", "vigor:alpha={alpha},rounds=3"]
 	}
 	var want strings.Builder
 	point := 0
-	for _, shape := range []string{"1.2", "1.5", "2"} {
-		for _, alpha := range []string{"0.3", "0.4", "0.5", "0.6"} {
+	for _, shape := range []string{"1.2"} {
+		for _, alpha := range []string{"0.3", "0.4"} {
 			for _, rounds := range []string{"", ",rounds=3"} {
 				point++
 				printed := runTable(t, []string{
@@ -245,21 +300,182 @@ strategy = ["vigor:alpha={alpha}", "vigor:alpha={alpha},rounds=3"]
 			}
 		}
 	}
-	for _, c := range []struct{ shards, workers string }{{"24", "2"}, {"5", "1"}, {"2", "2"}, {"1", "2"}} {
+	for _, c := range []struct{ shards, workers string }{{"4", "2"}, {"3", "1"}, {"1", "2"}} {
 		command(t, "sweep", "grid.toml", "--shards", c.shards, "--workers", c.workers, "--out", c.shards)
 		if got := read(t, filepath.Join(c.shards, "results.csv")); got != want.String() {
 			t.Fatalf("%s shards: the table is\n%.3000s\nwant\n%.3000s", c.shards, got, &want)
 		}
 		for _, name := range []string{"results.parquet", "results.json"} {
-			if got := read(t, filepath.Join(c.shards, name)); got != read(t, filepath.Join("24", name)) {
-				t.Errorf("%s of %s shards has other bytes than of 24", name, c.shards)
+			if got := read(t, filepath.Join(c.shards, name)); got != read(t, filepath.Join("4", name)) {
+				t.Errorf("%s of %s shards has other bytes than of 4", name, c.shards)
 			}
 		}
 		if n := manifests(c.shards); fmt.Sprint(n) != c.shards {
 			t.Errorf("%d shards, want %s", n, c.shards)
 		}
 	}
-	noTimes(t, "24")
+	noTimes(t, "4")
+}
+
+// TestSweepOfEveryCommand: every command runs at the points of a list, a random search and
+// a grid beside each other. Its rows are what it prints alone, but for times of this machine.
+func TestSweepOfEveryCommand(t *testing.T) {
+	for name, file := range map[string]string{
+		"simulate": `list = [{strategy = "vigor:alpha={alpha}"}, {strategy = "fixed:g=8"}]
+random.axes.alpha = {min = 0.3, max = 0.7}
+grid.population = ["uniform"]
+flags = {batch = 8, replicates = 2}
+`,
+		"compare": `list = [{strategy = "vigor"}, {strategy = "dapo:n=4"}]
+random.axes.seed = {min = 1, max = 99, whole = true}
+grid.steps = [2]
+flags = {population = "uniform", batch = 8, replicates = 2}
+`,
+		"train": `list = [{strategy = "vigor"}, {strategy = "fixed:g=8"}]
+random.axes.seed = {min = 1, max = 99, whole = true}
+grid.lr = [10]
+flags = {population = "uniform", policy = "logit:floor=0.001", target = 0.6, batch = 16, prompts = 32, seeds = 2}
+`,
+		"verify": `list = [{only = "2.published-speedup"}, {only = "2.closed-form"}]
+random.axes.seed = {min = 1, max = 99, whole = true}
+grid.quick = [true]
+`,
+		"plan": `args = ["outcomes.csv"]
+list = [{objective = "progress"}, {objective = "signal"}]
+random.axes.seed = {min = 1, max = 99, whole = true}
+grid.batch = [16]
+flags = {replicates = 2, worlds = 0, max-rounds = 2}
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for path, text := range map[string]string{
+				"points.toml":  "command = \"" + name + "\"\nrandom.n = 1\n" + file,
+				"outcomes.csv": "prompt_id,n,successes\na,40,10\nb,40,20\nc,40,0\nd,40,40\n",
+			} {
+				if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			command(t, "sweep", "points.toml", "--out", "out", "--quiet")
+			s, err := sweep.Open("out")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(s.Points) != 2 || len(s.Axes) != 3 {
+				t.Fatalf("%d points on %d axes, want 2 on 3", len(s.Points), len(s.Axes))
+			}
+			var want [][]string
+			for _, p := range s.Points {
+				for _, r := range recordsOf(t, runTable(t, append(slices.Clone(p.Words), "--format", "csv", "--quiet")))[1:] {
+					if !slices.Contains(r, "select_ns") {
+						want = append(want, slices.Concat([]string{fmt.Sprint(p.Number)}, p.Cells, r, []string{""}))
+					}
+				}
+			}
+			if got := recordsOf(t, read(t, filepath.Join("out", "results.csv")))[1:]; !slices.EqualFunc(got, want, slices.Equal) {
+				t.Errorf("the rows are\n%.3000q\nwant\n%.3000q", got, want)
+			}
+		})
+	}
+}
+
+// recordsOf returns the records of a table in CSV.
+func recordsOf(t *testing.T, table string) [][]string {
+	t.Helper()
+	records, err := csv.NewReader(strings.NewReader(table)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+// TestSweepRunsWhatIsMissing: the same command again runs the shards that are missing, with
+// --retry-failed those in which a point failed, and no other.
+func TestSweepRunsWhatIsMissing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const file = `command = "simulate"
+flags = {batch = 8, replicates = 2}
+grid.population = ["uniform", "beta:a=0", "beta:a=0.3,b=0.7"]
+`
+	if err := os.WriteFile("points.toml", []byte(file), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run := func(more ...string) (shards []os.FileInfo) {
+		command(t, append([]string{"sweep", "points.toml", "--out", "out", "--quiet"}, more...)...)
+		for _, name := range []string{"0001.parquet", "0002.parquet", "0003.parquet"} {
+			info, err := os.Stat(filepath.Join("out", "shards", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			shards = append(shards, info)
+		}
+		return shards
+	}
+	expect := func(what string, before, after []os.FileInfo, again int) {
+		for i := range before {
+			if ran := !os.SameFile(before[i], after[i]); ran != (i+1 == again) {
+				t.Errorf("%s: shard %d was run again: %v", what, i+1, ran)
+			}
+		}
+	}
+	first := run()
+	if err := os.Remove(filepath.Join("out", "shards", "0003.json")); err != nil {
+		t.Fatal(err)
+	}
+	second := run()
+	expect("shard 3 is missing", first, second, 3)
+	expect("a point of shard 2 failed", second, run("--retry-failed"), 2)
+}
+
+// TestSweepMeetsTheSamePrompts: strategies that are points of a sweep have the figures that
+// they have beside each other in one command, which gives them the same prompts.
+func TestSweepMeetsTheSamePrompts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const file = `command = "simulate"
+flags = {population = "uniform", batch = 8, replicates = 2}
+grid.strategy = ["vigor", "fixed:g=4"]
+`
+	if err := os.WriteFile("points.toml", []byte(file), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	table, _ := command(t, "sweep", "points.toml", "--out", "out", "--quiet", "--format", "csv")
+	one := runTable(t, []string{"simulate", "--population", "uniform", "--batch", "8", "--replicates", "2", "--strategy", "vigor", "--strategy", "fixed:g=4", "--format", "csv"})
+	rows := strings.Split(one, "\n")
+	for _, r := range strings.Split(table, "\n")[1:] {
+		parts := strings.SplitN(r, ",", 3) // point, axis, what simulate prints and no error
+		if len(parts) == 3 && !slices.Contains(rows, strings.TrimSuffix(parts[2], ",")) {
+			t.Errorf("no such row where both strategies run in one command: %s", parts[2])
+		}
+	}
+}
+
+// TestSweepCost: points of 6 and 10 seconds are 8 in the mean; 5 of them in 4 shards take
+// 40 seconds of one core, 20 of two, and a shard 10.
+func TestSweepCost(t *testing.T) {
+	plan, err := sweep.New([]byte("command = \"plan\"\ngrid.seed = [1, 2, 3, 4, 5]"), sweepable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &sweep.Estimate{Samples: []sweep.Sample{{Point: 1, Seconds: 6}, {Point: 5, Seconds: 10}}}
+	f := &sweepFlags{shards: 4}
+	f.workers = 2
+	var text output.Text
+	f.costText(&text, plan, f.deal(plan), e)
+	want := "40 s of one core, 20 s with 2 workers; 30 s if all points were as the cheapest, 50 s as the dearest that was timed"
+	got := strings.Join(strings.Fields(string(text.Bytes())), " ")
+	if !strings.Contains(got, "Cost: about "+want) || !strings.Contains(got, "A shard: about 10 s timed") {
+		t.Errorf("the cost is told as\n%s\nwant\n%s", text.Bytes(), want)
+	}
+	document, err := output.JSON(f.costDocument(plan, e))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"seconds": 40,`, `"low": 30,`, `"high": 50,`} {
+		if !strings.Contains(string(document), part) {
+			t.Errorf("the cost is\n%s\nwant %s", document, part)
+		}
+	}
 }
 
 // TestSweepExamples runs the examples of help's commands of a sweep.

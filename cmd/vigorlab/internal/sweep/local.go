@@ -31,10 +31,10 @@ func (l *Local) Run(ctx context.Context, tasks []Task) error {
 	group.SetLimit(l.Workers)
 	errs := make([]error, len(tasks))
 	for i, t := range tasks {
-		if ctx.Err() != nil || stop.Load() {
-			break
-		}
 		group.Go(func() error {
+			if ctx.Err() != nil || stop.Load() {
+				return nil
+			}
 			if errs[i] = l.run(ctx, t); errs[i] != nil {
 				stop.Store(true)
 			}

@@ -14,15 +14,21 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// stored returns a sweep of six points in three shards, and its directory.
+// stored returns a sweep of six points in three shards.
 func stored(t *testing.T) *Sweep {
 	t.Helper()
-	p := mustPlan(t, "command = \"simulate\"\n[grid]\nbatch = [1, 2, 3]\nquick = [true, false]")
+	return storedPlan(t, "command = \"simulate\"\n[grid]\nbatch = [1, 2, 3]\nquick = [true, false]", 3)
+}
+
+// storedPlan returns the sweep of a file's text, dealt to so many shards, in a directory.
+func storedPlan(t *testing.T, text string, shards int) *Sweep {
+	t.Helper()
+	p := mustPlan(t, text)
 	digest, err := p.Digest()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Sweep{Digest: digest, Shards: Deal(len(p.Points), 3), Plan: *p}
+	s := &Sweep{Digest: digest, Shards: Deal(len(p.Points), shards), Plan: *p}
 	content, err := s.Encode()
 	if err != nil {
 		t.Fatal(err)
