@@ -123,18 +123,25 @@ func exitCode(stderr io.Writer, err error) int {
 	return exitFailed
 }
 
-// goOn returns what a cluster's command advises, and a hint how to go on where a run directory keeps what is finished.
+// goOn returns what a cluster's command, or the end of a task there, advises, and a hint how
+// to go on where a run directory keeps what is finished.
 func goOn(err error) []string {
-	var hints []string
-	var command *slurm.CommandError
-	if errors.As(err, &command) && command.Hint != "" {
-		hints = append(hints, command.Hint)
+	f := &faults{}
+	for _, e := range flatten(err) {
+		var command *slurm.CommandError
+		var end *slurm.EndError
+		switch {
+		case errors.As(e, &command) && command.Hint != "":
+			f.hint(command.Hint)
+		case errors.As(e, &end) && end.Hint != "":
+			f.hint(end.Hint)
+		}
 	}
 	var stopped *stoppedError
-	if !errors.As(err, &stopped) {
-		return hints
+	if errors.As(err, &stopped) {
+		f.hint("give the same command again to go on; " + stopped.out + " keeps " + stopped.what)
 	}
-	return append(hints, "give the same command again to go on; "+stopped.out+" keeps "+stopped.what)
+	return f.hints
 }
 
 // complain prints every fault, then the hints.

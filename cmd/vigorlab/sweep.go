@@ -66,7 +66,7 @@ machine (select_ns of compare) are left out.
 
 --engine slurm submits the shards as job arrays, follows them by squeue, begins those
 again whose node is lost, and makes the table. DIR and vigorlab must be where the nodes
-see them. What a task asks for are flags, or a table of the file; setup is lines of shell
+see them. What a task asks for are flags, or a table of the file; setup is lines of bash
 that run before it:
 
   [slurm]
@@ -317,7 +317,7 @@ func (f *sweepFlags) work(ctx context.Context, a *app, s *sweep.Sweep, tasks []s
 		return err
 	}
 	if f.cluster.script {
-		return f.printScript(a, s, tasks, executable)
+		return f.printScript(ctx, a, s, tasks, executable)
 	}
 	bar := progress.New(a.stderr, f.quiet)
 	defer bar.Close()

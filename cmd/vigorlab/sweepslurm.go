@@ -130,6 +130,12 @@ func numbers(tasks []sweep.Task) []int {
 	return shards
 }
 
+// A shardError is the end of a task, which is a shard.
+type shardError struct{ *slurm.EndError }
+
+func (e *shardError) Error() string { return fmt.Sprintf("shard %04d %s", e.Task, e.Why) }
+func (e *shardError) Unwrap() error { return e.EndError }
+
 // shardErrors says shard where a cluster says task, and names some where many fail.
 func shardErrors(err error) error {
 	const most = 10 // that are named
@@ -142,7 +148,7 @@ func shardErrors(err error) error {
 			break
 		}
 		if errors.As(e, &end) {
-			e = fmt.Errorf("shard %04d %s", end.Task, end.Why)
+			e = &shardError{end}
 		}
 		errs = append(errs, e)
 	}
@@ -156,7 +162,7 @@ func (f *sweepFlags) slurmEngine(a *app, s *sweep.Sweep, executable string, bar 
 		show: func(p slurm.Progress) { bar.Note(fmt.Sprintf("%d tasks run, %d wait", p.Running, p.Waiting)) },
 		notice: func(text string) {
 			if !f.quiet {
-				fmt.Fprintf(a.stderr, "vigorlab: slurm: %s\n", text)
+				bar.Beside(func() { fmt.Fprintf(a.stderr, "vigorlab: slurm: %s\n", text) })
 			}
 		},
 	}
@@ -166,7 +172,7 @@ func (f *sweepFlags) slurmEngine(a *app, s *sweep.Sweep, executable string, bar 
 var errPrinted = errors.New("the script is printed")
 
 // printScript prints the batch script, how to submit it, and how to go on.
-func (f *sweepFlags) printScript(a *app, s *sweep.Sweep, tasks []sweep.Task, executable string) error {
+func (f *sweepFlags) printScript(ctx context.Context, a *app, s *sweep.Sweep, tasks []sweep.Task, executable string) error {
 	job := f.job(s, executable)
 	if err := job.WriteScript(); err != nil {
 		return err
@@ -178,8 +184,13 @@ func (f *sweepFlags) printScript(a *app, s *sweep.Sweep, tasks []sweep.Task, exe
 	var b strings.Builder
 	b.WriteString(text)
 	fmt.Fprintf(&b, "\n# This is %s. To submit it:\n#\n", job.ScriptFile())
-	for _, line := range job.Lines(numbers(tasks)) {
+	lines, size, known := job.Lines(ctx, numbers(tasks))
+	for _, line := range lines {
 		fmt.Fprintf(&b, "#   %s\n", line)
+	}
+	if !known && len(tasks) > 1 {
+		fmt.Fprintf(&b, "#\n# No cluster answers here; an array has indices below %d. Where yours takes fewer\n", size)
+		b.WriteString("# (scontrol show config: MaxArraySize), add what is too much to the last number:\n# --array=120-130 ... 0 are the tasks of --array=20-30 ... 100.\n")
 	}
 	fmt.Fprintf(&b, "#\n# When all tasks have ended:\n#\n#   vigorlab sweep merge %s\n", quote(s.Dir))
 	return errors.Join(write(a.stdout, []byte(b.String())), errPrinted)
@@ -196,10 +207,15 @@ func (f *sweepFlags) calibratedShards(ctx context.Context, a *app, plan *sweep.P
 	if err != nil {
 		return 0, err
 	}
-	n := min(e.Shards(len(plan.Points), taskSeconds), maxShards)
+	n := shardsOf(e, len(plan.Points))
 	if !f.quiet {
 		fmt.Fprintf(a.stderr, "vigorlab: %s in %s of about %d s, from timing %s; --shards chooses another number\n",
 			several(len(plan.Points), "point"), several(n, "task"), taskSeconds, several(len(e.Samples), "point"))
 	}
 	return n, nil
+}
+
+// shardsOf returns into how many shards points of such a cost are dealt.
+func shardsOf(e *sweep.Estimate, points int) int {
+	return min(e.Shards(points, taskSeconds), maxShards)
 }

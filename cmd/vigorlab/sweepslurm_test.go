@@ -1,4 +1,4 @@
-//go:build !race
+//go:build linux && !race
 
 package main
 
@@ -6,22 +6,28 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"vigorlab/cmd/internal/cluster"
+	"vigorlab/cmd/vigorlab/internal/sweep"
 )
 
 // TestSweepOnSlurm runs sweeps on a real cluster of three nodes, and hits it in every way:
 // their table always has the bytes of the same sweep on this machine. Nothing in it is
 // random; every step waits for the one before.
 func TestSweepOnSlurm(t *testing.T) {
+	disk := newDisk(t) // before the nodes, which see what is mounted when they begin
 	nodes := cluster.Start(t)
 	small := newGrid(t, "[0.3, 0.5]", 8)
 	t.Run("three nodes", func(t *testing.T) {
@@ -30,7 +36,9 @@ func TestSweepOnSlurm(t *testing.T) {
 	})
 	t.Run("two points at once", func(t *testing.T) { small.finish(t, small.sweep(t, "--cpus", "2", "--shards", "3")) })
 	t.Run("node", func(t *testing.T) { testLostNode(t, small, nodes) })
-	t.Run("killed", func(t *testing.T) { testKilledSweep(t, small, nodes) })
+	t.Run("killed, and another controller", func(t *testing.T) { testKilledSweep(t, small, nodes) })
+	t.Run("killed task", func(t *testing.T) { testKilledTask(t, small) })
+	t.Run("full disk", func(t *testing.T) { testFullDisk(t, small, disk) })
 	t.Run("interrupt", func(t *testing.T) { testInterrupts(t, small) })
 	t.Run("truncated", func(t *testing.T) { testTruncated(t, small) })
 	t.Run("memory", testOverMemory)
@@ -129,14 +137,69 @@ func (g *grid) sweep(t *testing.T, more ...string) *slurmRun {
 
 func (g *grid) sweepInto(t *testing.T, out string, more ...string) *slurmRun {
 	t.Helper()
-	hearInterrupts()
-	args := append([]string{"sweep", g.file, "--engine", engineSlurm, "--out", out, "--shards", fmt.Sprint(g.points)}, more...)
-	r := &slurmRun{cmd: exec.Command("vigorlab", args...), out: out, stderr: new(spoken), ended: make(chan error, 1)}
+	r := g.command(t, out, more...)
 	r.cmd.Stderr = r.stderr
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() { r.ended <- r.cmd.Wait() }()
+	return r
+}
+
+// onTerminal is sweepInto with a terminal as standard error.
+func (g *grid) onTerminal(t *testing.T, out string, more ...string) *slurmRun {
+	t.Helper()
+	r := g.command(t, out, more...)
+	screen, terminal := openTerminal(t)
+	r.cmd.Stderr = terminal
+	if err := errors.Join(r.cmd.Start(), terminal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, _ = io.Copy(r.stderr, screen) // until nobody has the terminal open, which is an error
+		r.ended <- r.cmd.Wait()
+	}()
+	return r
+}
+
+// openTerminal returns the two ends of a terminal: what is written on the other, the
+// screen shows.
+func openTerminal(t *testing.T) (screen, other *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = screen.Close() }) // it has no more to say
+	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
+	if err := errors.Join(err, unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0)); err != nil {
+		t.Fatal(err)
+	}
+	other, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(other.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}); err != nil {
+		t.Fatal(err)
+	}
+	return screen, other
+}
+
+// misleading are variables of a user's shell that Slurm's commands would heed: other
+// partitions, tasks, users. None may change what a sweep does.
+var misleading = []string{
+	"SBATCH_PARTITION=nowhere", "SBATCH_ARRAY_INX=99", "SBATCH_JOB_NAME=other", "SBATCH_MEM_PER_NODE=900G", "SBATCH_NO_REQUEUE=1",
+	"SBATCH_WAIT=1", "SBATCH_ERROR=/dev/null", "SBATCH_OPEN_MODE=truncate", "SBATCH_CLUSTERS=other", "SLURM_CLUSTERS=other",
+	"SQUEUE_PARTITION=nowhere", "SQUEUE_STATES=FAILED", "SQUEUE_USERS=nobody", "SQUEUE_FORMAT=%i", "SCANCEL_STATE=SUSPENDED", "SCANCEL_USER=nobody",
+}
+
+// command returns a sweep on the cluster that is not begun.
+func (g *grid) command(t *testing.T, out string, more ...string) *slurmRun {
+	t.Helper()
+	hearInterrupts()
+	args := append([]string{"sweep", g.file, "--engine", engineSlurm, "--out", out, "--shards", fmt.Sprint(g.points)}, more...)
+	r := &slurmRun{cmd: exec.Command("vigorlab", args...), out: out, stderr: new(spoken), ended: make(chan error, 1)}
+	r.cmd.Env = append(os.Environ(), misleading...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			_ = r.cmd.Process.Kill()
@@ -144,6 +207,14 @@ func (g *grid) sweepInto(t *testing.T, out string, more ...string) *slurmRun {
 		}
 	})
 	return r
+}
+
+// fails waits for the end of a sweep that fails, and says so.
+func (r *slurmRun) fails(t *testing.T, said string) {
+	t.Helper()
+	if code := r.end(t); code != exitFailed || !strings.Contains(r.stderr.String(), said) {
+		t.Fatalf("exit code %d, want %d and %q on standard error", code, exitFailed, said)
+	}
 }
 
 // end waits for the end of a sweep and returns its exit code.
@@ -189,16 +260,21 @@ func until(t *testing.T, what string, holds func() bool) {
 // allPlaces is how many tasks the cluster runs at once.
 const allPlaces = 6
 
-// testLostNode kills a node with its tasks, which are begun again on the others.
+// testLostNode kills a node with its tasks, which are begun again on the others. The
+// terminal shows how many run.
 func testLostNode(t *testing.T, g *grid, nodes *cluster.Cluster) {
 	g.hold(t)
-	r := g.sweep(t)
+	r := g.onTerminal(t, filepath.Join(t.TempDir(), "out"))
 	until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
+	until(t, "progress", func() bool { return strings.Contains(r.stderr.String(), "shards, 6 tasks run, 2 wait") })
 	nodes.Kill(t, cluster.N2)
 	g.let(t)
-	until(t, "tasks that are begun again", func() bool { return strings.Contains(r.stderr.String(), "lost its node, and is begun again") })
+	until(t, "tasks that are begun again", func() bool { return strings.Contains(r.stderr.String(), "and is begun again") })
 	nodes.Begin(t, cluster.N2)
 	g.finish(t, r)
+	if !strings.Contains(r.stderr.String(), "\rvigorlab: slurm: task ") {
+		t.Error("a word on a lost task stands behind the progress, want a line of its own")
+	}
 	if lost, all := g.begins(" n2"), g.begins(""); lost < 2 || all < g.points+2 {
 		t.Errorf("%d tasks began on n2, %d in all; want 2, and %d at least", lost, all, g.points+2)
 	}
@@ -226,6 +302,79 @@ func testKilledSweep(t *testing.T, g *grid, nodes *cluster.Cluster) {
 	if n := g.begins(""); n != g.points {
 		t.Errorf("%d tasks were begun, want %d", n, g.points)
 	}
+}
+
+// testKilledTask kills a task. The sweep says which, and how it ended; the same command
+// runs that one alone.
+func testKilledTask(t *testing.T, g *grid) {
+	g.hold(t)
+	r := g.sweep(t)
+	until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
+	killTask(t, 3)
+	g.let(t)
+	r.fails(t, "shard 0003 ended as FAILED, by signal 9")
+	g.finish(t, g.sweepInto(t, r.out))
+	if n := g.begins(""); n != g.points+1 {
+		t.Errorf("%d tasks were begun, want %d", n, g.points+1)
+	}
+}
+
+// killTask kills the shell that a task of the cluster begins as, as kill -9 on its node
+// does.
+func killTask(t *testing.T, index int) {
+	t.Helper()
+	for _, pid := range processes("slurm_script") {
+		environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // it may have ended
+		is := func(variable string) bool {
+			return strings.Contains("\x00"+string(environment), "\x00"+variable+"\x00")
+		}
+		if is(fmt.Sprint("SLURM_ARRAY_TASK_ID=", index)) && is("SLURM_CONF="+os.Getenv("SLURM_CONF")) {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("no process of task %d", index)
+}
+
+// newDisk returns a small file system of the test's.
+func newDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := mount(dir, "4m"); err != nil {
+		if os.Getenv("VIGORLAB_NO_SKIP") != "" {
+			t.Fatalf("a small file system cannot be mounted here: %v", err)
+		}
+		t.Skipf("a small file system cannot be mounted here, which needs root: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unmount(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// testFullDisk fills the disk under tasks that run: they fail, and the same command runs
+// them where there is room again.
+func testFullDisk(t *testing.T, g *grid, disk string) {
+	g.hold(t)
+	r := g.sweepInto(t, filepath.Join(disk, "out"))
+	until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
+	ballast := filepath.Join(disk, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o666); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("%v, want a full disk", err)
+	}
+	g.let(t)
+	r.fails(t, "no space left on device")
+	if n := manifests(r.out); n != 0 {
+		t.Errorf("%d shards stand on a full disk, want none", n)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	g.finish(t, g.sweepInto(t, r.out))
 }
 
 // testInterrupts sends Ctrl-C: the tasks go on, and the same command finds them; where
@@ -330,4 +479,105 @@ func testByHand(t *testing.T, g *grid) {
 	until(t, "all shards", func() bool { return manifests(out) == g.points })
 	command(t, "sweep", "merge", out)
 	g.same(t, out)
+}
+
+// TestSlurmOptions holds that what a task asks for reaches sbatch, and the script, from
+// flags and from the file; a flag comes before the file. Nothing is asked for that nobody
+// gave.
+func TestSlurmOptions(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"sbatch":   `for word; do echo "$word"; done >"$SAID"; echo "sbatch: error: enough" >&2; exit 1`,
+		"squeue":   ":",
+		"scontrol": "echo 'MaxArraySize            = 1001'",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+text+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	t.Setenv("SAID", filepath.Join(folder, "said"))
+	const table = "[slurm]\naccount = \"theirs\"\npartition = \"old,new\"\ntime = \"1-12\"\nmemory = \"3G\"\ncpus = 3\nsetup = [\"module load x\"]\n"
+	for _, c := range []struct {
+		name, file string
+		flags      string
+		want       string // of sbatch and the script
+		width      string
+	}{
+		{"none", "", "", "", "1"},
+		{"flags", "", "--account mine --partition fast --time 30 --memory 500M --cpus 2", "--account=mine --partition=fast --time=30 --mem=500M --cpus-per-task=2", "2"},
+		{"file", table, "", "--account=theirs --partition=old,new --time=1-12 --mem=3G --cpus-per-task=3", "3"},
+		{"both", table, "--account mine --time 2:00:00 --cpus 8", "--account=mine --partition=old,new --time=2:00:00 --mem=3G --cpus-per-task=8", "8"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file, out := filepath.Join(t.TempDir(), "grid.toml"), filepath.Join(t.TempDir(), "out")
+			if err := os.WriteFile(file, []byte(smallGrid+c.file), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			args := append([]string{"sweep", file, "--engine", "slurm", "--shards", "4", "--out", out}, strings.Fields(c.flags)...)
+			var stderr bytes.Buffer
+			if code := execute(t.Context(), args, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "sbatch: enough") {
+				t.Fatalf("exit code %d: %s", code, &stderr)
+			}
+			script := read(t, filepath.Join(out, "slurm", "task.sh"))
+			said := strings.Split(strings.TrimSpace(read(t, filepath.Join(folder, "said"))), "\n")
+			var written []string
+			for line := range strings.Lines(script) {
+				if option, ok := strings.CutPrefix(strings.TrimSpace(line), "#SBATCH "); ok {
+					written = append(written, option)
+				}
+			}
+			const always = "--ntasks=1 --requeue --open-mode=append"
+			want := strings.Fields(always + " " + c.want)
+			if !slices.Equal(written, want) || !slices.Equal(said[1:1+len(want)], want) { // behind --parsable
+				t.Errorf("the script has %q, sbatch is given %q, want %q", written, said, want)
+			}
+			if !strings.Contains(script, " --workers "+c.width+" --shard ") || strings.Contains(script, "module load x") != (c.file != "") {
+				t.Errorf("want %s points at once, and setup where the file has it:\n%s", c.width, script)
+			}
+		})
+	}
+}
+
+// TestJobNames: by its job's name a sweep finds its own tasks on the cluster, and no
+// other's: not those of another directory, of other points, or of other shards.
+func TestJobNames(t *testing.T) {
+	f := &sweepFlags{}
+	name := func(dir, digest string, shards int) string {
+		return f.job(&sweep.Sweep{Dir: dir, Digest: digest, Shards: make([]sweep.Span, shards)}, "/bin/vigorlab").Name
+	}
+	one := name("/a", "x", 3)
+	if again := name("/a", "x", 3); again != one {
+		t.Errorf("one sweep has two names, %s and %s", one, again)
+	}
+	for _, other := range []string{name("/b", "x", 3), name("/a", "y", 3), name("/a", "x", 4)} {
+		if other == one {
+			t.Errorf("another sweep is %s too", one)
+		}
+	}
+}
+
+// TestDefaultShards: a task has points for a minute, of what they were timed to cost.
+func TestDefaultShards(t *testing.T) {
+	for _, c := range []struct {
+		seconds []float64 // of the points that were timed
+		points  int
+		want    int
+	}{
+		{[]float64{0.05, 0.15}, 24, 1},
+		{[]float64{1, 3}, 24, 1},
+		{[]float64{1, 3}, 100, 4}, // 30 points each, in even shards 25
+		{[]float64{40, 50}, 100, 50},
+		{[]float64{7200}, 12, 12},
+		{[]float64{7200}, 2 * maxShards, maxShards},
+		{nil, 12, 12}, // all of them failed
+	} {
+		e := &sweep.Estimate{}
+		for _, s := range c.seconds {
+			e.Samples = append(e.Samples, sweep.Sample{Seconds: s})
+		}
+		if got := shardsOf(e, c.points); got != c.want {
+			t.Errorf("%d points, timed to take %v s, make %d tasks, want %d", c.points, c.seconds, got, c.want)
+		}
+	}
 }

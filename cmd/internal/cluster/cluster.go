@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The parts of a cluster.
@@ -28,6 +29,16 @@ type Cluster struct{ script, dir string }
 // is forbidden.
 func Start(t *testing.T) *Cluster {
 	t.Helper()
+	c := prepare(t)
+	c.do(t, "up")
+	t.Setenv("SLURM_CONF", filepath.Join(c.dir, "slurm.conf"))
+	return c
+}
+
+// prepare returns a cluster that is not started. What is started of it ends with the
+// test.
+func prepare(t *testing.T) *Cluster {
+	t.Helper()
 	look(t)
 	script, err := script()
 	if err != nil {
@@ -40,6 +51,7 @@ func Start(t *testing.T) *Cluster {
 	c := &Cluster{script, dir}
 	t.Cleanup(func() {
 		c.do(t, "down")
+		c.ends(t)
 		if t.Failed() {
 			t.Logf("the controller's last words:\n%s", c.said("slurmctld"))
 		}
@@ -47,8 +59,6 @@ func Start(t *testing.T) *Cluster {
 			t.Error(err)
 		}
 	})
-	c.do(t, "up")
-	t.Setenv("SLURM_CONF", filepath.Join(dir, "slurm.conf"))
 	return c
 }
 
@@ -109,6 +119,36 @@ func (c *Cluster) do(t *testing.T, verb string, part ...string) {
 			t.FailNow()
 		}
 	}
+}
+
+// ends waits until no process of the cluster is left: its folder is in the command line of
+// each.
+func (c *Cluster) ends(t *testing.T) {
+	t.Helper()
+	left := c.processes()
+	for late := time.Now().Add(patience); len(left) > 0; left = c.processes() {
+		if time.Now().After(late) {
+			t.Errorf("%v after the cluster's end there still are\n%s", patience, strings.Join(left, "\n"))
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// patience is how long a test waits for what must come: the machine may be busy.
+const patience = 5 * time.Minute
+
+// processes returns the command lines of the cluster's processes.
+func (c *Cluster) processes() []string {
+	var found []string
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") // of a sound pattern
+	for _, path := range paths {
+		line, _ := os.ReadFile(path) // empty where the process has ended, an error where it is gone
+		if bytes.Contains(line, []byte(c.dir)) {
+			found = append(found, filepath.Dir(path)+": "+string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		}
+	}
+	return found
 }
 
 // said returns the end of a part's log.

@@ -58,6 +58,16 @@ func (b *Bar) Note(text string) {
 	}
 }
 
+// Beside lets a line be written where the bar stands, which then stands below it.
+func (b *Bar) Beside(write func()) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.bar != nil {
+		_ = b.bar.Clear() // as in Show; the next step draws it again
+	}
+	write()
+}
+
 func (b *Bar) start(title string, total int) {
 	b.clear()
 	b.title, b.total = title, total

@@ -31,6 +31,7 @@ func TestCluster(t *testing.T) {
 	t.Run("failures", testFailures)
 	t.Run("attach", testAttach)
 	t.Run("node", testNode)
+	t.Run("requeue", testRequeue)
 	t.Run("controller", func(t *testing.T) { testController(t, nodes) })
 	t.Run("cancel", testCancel)
 	t.Run("refusals", testRefusals)
@@ -272,6 +273,24 @@ func testNode(t *testing.T) {
 		if onN2 := err == nil; onN2 != (r.begun(n) > 1) {
 			t.Errorf("task %d began on n2: %v, and was begun %d times", n, onN2, r.begun(n))
 		}
+	}
+}
+
+// testRequeue puts a task that runs back into the queue, as the cluster does where a job
+// that comes first needs its place: it is begun again, at once.
+func testRequeue(t *testing.T) {
+	r := newTrial(t, waits)
+	ended := r.start(context.Background(), []int{1})
+	until(t, "the task", func() bool { return r.begun(1) == 1 })
+	id, err := exec.Command("squeue", "--noheader", "--array", "--name="+r.name(0), "--format=%i").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scontrol(t, "requeue", strings.TrimSpace(string(id)))
+	until(t, "its second time", func() bool { return r.begun(1) == 2 })
+	r.let(t)
+	if err := end(t, ended); err != nil || !r.said("task 1 lost its node, or its place to another job, and is begun again") {
+		t.Errorf("%v; it says %q", err, r.notices)
 	}
 }
 

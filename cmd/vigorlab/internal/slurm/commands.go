@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,28 +35,50 @@ func (e *CommandError) Unwrap() error { return e.Err }
 // controller does not answer, for some ten seconds.
 const slowest = 2 * time.Minute
 
-// hints have the next step for what Slurm's commands say.
+// hints have the next step for what Slurm's commands say, the particular before the
+// general: what breaks any limit is a breach of "job submit limit, user's size and/or
+// time limits".
 var hints = []struct{ said, hint string }{
 	{"Unable to contact slurm controller", "see whether the cluster's controller is up: scontrol ping"},
 	{"configuration source", "this machine is of no cluster: log in to one that is, or set SLURM_CONF"},
-	{"job submit limit", "fewer tasks: --shards N"},
-	{"QOSMaxSubmitJobPerUserLimit", "fewer tasks: --shards N"},
-	{"AssocMaxSubmitJobLimit", "fewer tasks: --shards N"},
+	{submitLimit, "you may have no more tasks on the cluster: give the same command again when others have ended, or have fewer, --shards N into another --out"},
+	{"temporarily unable to accept job", "the cluster has as many jobs as it takes: give the same command again later, or have fewer tasks, --shards N into another --out"},
+	{"WallDuration", "ask for less: --time; what you may ask for: sacctmgr show qos"},
+	{"job submit limit", "ask for less: --time, --memory, --cpus; what you may ask for: sacctmgr show qos"},
 	{"nvalid account", "the accounts that are yours: sacctmgr show associations user=$USER"},
 	{"nvalid partition", "the cluster's partitions: sinfo --summarize"},
+	{"nvalid qos", "what you may ask for: sacctmgr show qos; unset SBATCH_QOS where that is another cluster's"},
 	{"node configuration is not available", "ask for less: --memory, --cpus; what nodes have: sinfo --Node --long"},
 	{"time limit", "ask for less: --time; what partitions allow: sinfo --summarize"},
 }
 
+// submitLimit is in the names of all limits on how many jobs are submitted, of users,
+// accounts and qualities of service: QOSMaxSubmitJobPerUserLimit, ...
+const submitLimit = "SubmitJob"
+
+// crowded reports whether sbatch refused tasks since there are too many on the cluster.
+func crowded(err error) bool {
+	var refused *CommandError
+	return errors.As(err, &refused) && strings.Contains(refused.Said, submitLimit)
+}
+
+// misleading are variables that would make Slurm's commands do or show something else
+// than they are asked for. Others of sbatch (SBATCH_QOS) are a user's own defaults.
+var misleading = regexp.MustCompile(`^(SQUEUE_|SCANCEL_|SCONTROL_|SLURM_CLUSTERS=|SBATCH_(CLUSTERS|WAIT|ERROR|INPUT)=)`)
+
+// environment returns the variables that Slurm's commands are given.
+func environment() []string { return slices.DeleteFunc(os.Environ(), misleading.MatchString) }
+
 // run runs a command of Slurm and returns what it prints.
 func run(ctx context.Context, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, slowest)
+	bounded, cancel := context.WithTimeout(ctx, slowest)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd := exec.CommandContext(bounded, name, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = environment(), &stdout, &stderr
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
+	said := complaints(name, stderr.String())
 	switch {
 	case err == nil:
 		return stdout.String(), nil
@@ -62,8 +86,9 @@ func run(ctx context.Context, name string, args ...string) (string, error) {
 		return "", &CommandError{name, "", errors.New("it is not on PATH"), "run this on a login node of a Slurm cluster, or take --engine local; --print-script is for other schedulers"}
 	case ctx.Err() != nil:
 		return "", &CommandError{name, "", ctx.Err(), ""}
+	case bounded.Err() != nil:
+		said = strings.TrimSuffix(fmt.Sprintf("no answer in %v; %s", slowest, said), "; ")
 	}
-	said := complaints(name, stderr.String())
 	failure := &CommandError{name, said, err, ""}
 	for _, h := range hints {
 		if strings.Contains(said, h.said) {
@@ -91,7 +116,7 @@ func complaints(name, stderr string) string {
 
 // submit submits an array and returns its number.
 func (j Job) submit(ctx context.Context, a array) (int, error) {
-	printed, err := run(ctx, "sbatch", append([]string{"--parsable"}, j.arguments(a)...)...)
+	printed, err := run(ctx, "sbatch", slices.Concat([]string{"--parsable"}, j.Options.arguments(), j.arguments(a))...)
 	if err != nil {
 		return 0, err
 	}

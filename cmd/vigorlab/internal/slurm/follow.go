@@ -2,12 +2,14 @@ package slurm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +29,7 @@ type Progress struct{ Waiting, Running, Ended int }
 type EndError struct {
 	Task int
 	Why  string
+	Hint string // the next step, or ""
 }
 
 func (e *EndError) Error() string { return fmt.Sprintf("task %d %s", e.Task, e.Why) }
@@ -60,7 +63,9 @@ type follower struct {
 	watch Watch
 	size  int // of arrays
 	tasks []*task
-	told  []string // reasons to wait that the user has heard of
+	pace  time.Duration // the shortest pause between two looks
+	told  []string      // what the user hears once: reasons to wait
+	later time.Time     // no task is submitted before, since there are too many
 }
 
 // Run submits those of tasks (ascending) that do not wait or run already, and returns
@@ -75,7 +80,7 @@ func (j Job) Run(ctx context.Context, tasks []int, w Watch) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{job: j, watch: w, size: size}
+	f := &follower{job: j, watch: w, size: size, pace: shortest}
 	for _, t := range tasks {
 		f.tasks = append(f.tasks, &task{number: t})
 	}
@@ -90,24 +95,26 @@ func (j Job) Run(ctx context.Context, tasks []int, w Watch) error {
 func (f *follower) follow(ctx context.Context) error {
 	var answered time.Time
 	var last Progress
-	for pause := shortest; ; pause = min(longest, pause*5/4) {
+	silent := false
+	for pause := f.pace; ; pause = min(longest, pause*5/4) {
 		err := f.turn(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil && (answered.IsZero() || time.Since(answered) > patience):
 			return err
-		case err != nil && pause == shortest:
-			f.notice("%v; asking again for up to %v", err, patience)
 		case err == nil:
-			answered = time.Now()
+			answered, silent = time.Now(), false
+		case !silent:
+			silent = true
+			f.notice("%v; asking again for up to %v", err, patience)
 		}
 		now := f.progress()
 		if now.Ended == len(f.tasks) {
 			return nil
 		}
 		if now != last {
-			last, pause = now, shortest
+			last, pause = now, f.pace
 		}
 		if !sleep(ctx, pause) {
 			return ctx.Err()
@@ -150,7 +157,11 @@ func (f *follower) explain() {
 			continue
 		}
 		f.told = append(f.told, why)
-		f.notice("task %d waits for %s, as squeue says; where that will not come, cancel, and ask for less", t.number, why)
+		step := "where that will not come, cancel, and ask for less"
+		if known, ok := steps[why]; ok {
+			step = fmt.Sprintf(known, t.entry.job)
+		}
+		f.notice("task %d waits for %s, as squeue says; %s", t.number, why, step)
 	}
 }
 
@@ -214,24 +225,57 @@ func (f *follower) release(ctx context.Context, t *task) {
 	}
 	t.begun++
 	if _, err := run(ctx, "scontrol", args...); err == nil {
-		f.notice("task %d lost its node, and is begun again", t.number)
+		f.notice("task %d lost its node, or its place to another job, and is begun again", t.number)
 	}
 }
 
-// submit submits what is to be submitted.
+// submit submits what is to be submitted: where a user may have only so many tasks on
+// the cluster, as many as that, and the others when some of these have ended.
 func (f *follower) submit(ctx context.Context) error {
+	if time.Now().Before(f.later) {
+		return nil
+	}
 	for _, a := range arrays(f.numbers(func(t *task) bool { return t.end == "" && t.job == 0 }), f.size) {
-		job, err := f.job.submit(ctx, a)
+		all, err := f.submitArray(ctx, a)
+		if crowded(err) && len(f.numbers(func(t *task) bool { return t.end == "" && t.job != 0 })) > 0 {
+			all, err = false, nil
+		}
 		if err != nil {
 			return err
 		}
-		for _, t := range f.tasks {
-			if i := t.number - a.base; slices.Contains(a.indices, i) && t.job == 0 {
-				t.job, t.entry = job, entry{job: job, index: i, state: "PENDING"}
-			}
+		if !all {
+			f.tell("you may have no more tasks on the cluster; the others are submitted when some have ended")
+			f.later = time.Now().Add(longest)
+			return nil
 		}
 	}
 	return nil
+}
+
+// submitArray submits an array, or of one that is refused since it has too many tasks
+// the first half, the first quarter, ...; all is false then.
+func (f *follower) submitArray(ctx context.Context, a array) (all bool, err error) {
+	for n := len(a.indices); n > 0; n /= 2 {
+		part := array{a.base, a.indices[:n]}
+		var job int
+		if job, err = f.job.submit(ctx, part); err == nil {
+			f.submitted(job, part)
+			return n == len(a.indices), nil
+		}
+		if !crowded(err) {
+			return false, err
+		}
+	}
+	return false, err
+}
+
+// submitted notes of what job tasks are.
+func (f *follower) submitted(job int, a array) {
+	for _, t := range f.tasks {
+		if i := t.number - a.base; slices.Contains(a.indices, i) && t.job == 0 {
+			t.job, t.entry = job, entry{job: job, index: i, state: "PENDING"}
+		}
+	}
 }
 
 // numbers returns the numbers of some tasks, ascending.
@@ -270,6 +314,14 @@ func (f *follower) notice(format string, args ...any) {
 	}
 }
 
+// tell notices something once.
+func (f *follower) tell(text string) {
+	if !slices.Contains(f.told, text) {
+		f.told = append(f.told, text)
+		f.notice("%s", text)
+	}
+}
+
 // verdict says which tasks have not left what they should, and tidies after the others.
 // What tasks have left whose end was good may be seen late.
 func (f *follower) verdict(ctx context.Context) error {
@@ -277,7 +329,7 @@ func (f *follower) verdict(ctx context.Context) error {
 	late := time.Now().Add(lag)
 	for _, t := range f.tasks {
 		for t.end == "COMPLETED" && !f.watch.Done(t.number) && time.Now().Before(late) {
-			if !sleep(ctx, shortest) {
+			if !sleep(ctx, f.pace) {
 				return ctx.Err()
 			}
 		}
@@ -285,21 +337,66 @@ func (f *follower) verdict(ctx context.Context) error {
 			f.tidy(t)
 			continue
 		}
-		errs = append(errs, &EndError{t.number, f.why(t)})
+		errs = append(errs, &EndError{t.number, f.why(t, f.signal(ctx, t, len(errs))), f.remedy(t)})
 	}
 	return errors.Join(errs...)
 }
 
-// why says how a task ended, with the last line that it printed.
-func (f *follower) why(t *task) string {
+// fewErrors is for how many tasks that failed Slurm is asked more.
+const fewErrors = 10
+
+var exitSignal = regexp.MustCompile(`ExitCode=\d+:([1-9]\d*)`)
+
+// signal returns the signal that ended a task that failed after so many others, or "".
+func (f *follower) signal(ctx context.Context, t *task, others int) string {
+	if t.end != "FAILED" || others >= fewErrors {
+		return ""
+	}
+	printed, _ := run(ctx, "scontrol", "show", "job", t.entry.id()) // no answer says no less than none
+	if m := exitSignal.FindStringSubmatch(printed); m != nil {
+		return "by signal " + m[1]
+	}
+	return ""
+}
+
+// why says how a task ended, by the signal where there is one, with the last line that it
+// printed.
+func (f *follower) why(t *task, signal string) string {
 	why := t.end
-	if why == t.entry.state { // a word of Slurm's
+	switch {
+	case why == "COMPLETED":
+		why = "ended well, but left nothing that is seen here"
+	case why == t.entry.state: // a word of Slurm's
 		why = fmt.Sprintf("ended as %s", why)
+		if r := cmp.Or(signal, t.entry.reason); !slices.Contains(meaningless, r) {
+			why += ", " + r
+		}
 	}
 	if line := lastLine(f.log(t)); line != "" {
 		why += fmt.Sprintf(": %s (%s)", line, f.log(t))
 	}
 	return why
+}
+
+// meaningless are the reasons that squeue gives for the end of a task, and say no more.
+var meaningless = []string{"", "None", "NonZeroExitCode"}
+
+// remedies are the next step after an end of Slurm's making.
+var remedies = map[string]string{
+	"TIMEOUT":       "tasks need longer: more --time, or --shards N into another --out for fewer points in each",
+	"OUT_OF_MEMORY": "tasks need more memory: --memory",
+	"DEADLINE":      "the cluster ends tasks at a deadline: scontrol show partition",
+}
+
+// remedy returns the next step after the end of a task, or "".
+func (f *follower) remedy(t *task) string {
+	if hint, ok := remedies[t.end]; ok {
+		return hint
+	}
+	if _, err := os.Stat(f.log(t)); t.end == "COMPLETED" || t.end == "FAILED" && errors.Is(err, os.ErrNotExist) {
+		return "the nodes must see, and write into, " + filepath.Dir(f.job.Dir)
+	}
+	return ""
 }
 
 // log returns the file of what a task printed.

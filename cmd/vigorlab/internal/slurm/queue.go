@@ -41,6 +41,12 @@ const (
 // usual are reasons to wait that need no word.
 var usual = []string{"", "None", "Resources", "Priority", "Cleaning", heldBack, held}
 
+// steps are what to do about reasons to wait, of a job of this number.
+var steps = map[string]string{
+	"JobHeldUser":  "to let it go: scontrol release %d",
+	"JobHeldAdmin": "an administrator of the cluster holds it, and can say why: scontrol show job %d",
+}
+
 // A look is what squeue says at one time.
 type look struct {
 	tasks map[int][]entry // by number; a task may be of several arrays

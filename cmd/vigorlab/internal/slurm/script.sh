@@ -1,24 +1,9 @@
-#!/bin/sh
-# One task of a sweep. Another scheduler than Slurm sets another variable for the
-# task's number: put it in the place of SLURM_ARRAY_TASK_ID.
-{{- with .Account}}
-#SBATCH --account={{.}}
+#!/bin/bash -l
+# One task of a sweep, in a login shell, which has module. Another scheduler than Slurm
+# sets another variable for the task's number: put it in the place of SLURM_ARRAY_TASK_ID.
+{{- range .Arguments}}
+#SBATCH {{.}}
 {{- end}}
-{{- with .Partition}}
-#SBATCH --partition={{.}}
-{{- end}}
-{{- with .Time}}
-#SBATCH --time={{.}}
-{{- end}}
-{{- with .Memory}}
-#SBATCH --mem={{.}}
-{{- end}}
-{{- with .CPUs}}
-#SBATCH --cpus-per-task={{.}}
-{{- end}}
-#SBATCH --ntasks=1
-#SBATCH --requeue
-#SBATCH --open-mode=append
 {{- range .Setup}}
 {{.}}
 {{- end}}
