@@ -156,7 +156,7 @@ func (r *liveRun) untilDammed(server *livetest.Server, d *dam, requests int) *ex
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		book := server.Book()
 		kept, asked := r.journaled()
 		if book.InFlight == liveConcurrency && kept == book.Delivered && asked == book.Requests {
@@ -367,7 +367,7 @@ func TestLiveIgnoresN(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); server.Book().InFlight < liveConcurrency || r.kept() < answered; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); server.Book().InFlight < liveConcurrency || r.kept() < answered; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Errorf("%d rollouts are kept of book %+v: %s", r.kept(), server.Book(), cmd.Stderr)
 			break
@@ -384,7 +384,7 @@ func TestLiveIgnoresN(t *testing.T) {
 	}
 }
 
-// TestLiveInterrupted: an interrupt ends a run within a second, and says how it
+// TestLiveInterrupted: an interrupt ends a run in time, and says how it
 // goes on.
 func TestLiveInterrupted(t *testing.T) {
 	d := new(dam)
@@ -396,8 +396,10 @@ func TestLiveInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // its code tells
-	if code, took := cmd.ProcessState.ExitCode(), time.Since(sent); code != exitInterrupted || took > time.Second {
-		t.Errorf("exit code %d after %v: %s", code, took, cmd.Stderr)
+	took := time.Since(sent)
+	most, err := longestEnd(took)
+	if code := cmd.ProcessState.ExitCode(); err != nil || code != exitInterrupted || took > most {
+		t.Errorf("exit code %d after %v, want %d after at most %v: %s", code, took, exitInterrupted, most, cmd.Stderr)
 	}
 	if want := "hint: give the same command again to go on; run keeps the rollouts that came"; !strings.Contains(fmt.Sprint(cmd.Stderr), want) {
 		t.Errorf("standard error %q, want %q", cmd.Stderr, want)
