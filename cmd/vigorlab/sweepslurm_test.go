@@ -326,7 +326,9 @@ func killTask(t *testing.T, index int) {
 	killed := 0
 	for _, pid := range processes("slurm_script") {
 		environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // it may have ended
-		is := func(variable string) bool { return strings.Contains("\x00"+string(environment), "\x00"+variable+"\x00") }
+		is := func(variable string) bool {
+			return strings.Contains("\x00"+string(environment), "\x00"+variable+"\x00")
+		}
 		if is(fmt.Sprint("SLURM_ARRAY_TASK_ID=", index)) && is("SLURM_CONF="+os.Getenv("SLURM_CONF")) && syscall.Kill(pid, syscall.SIGKILL) == nil {
 			killed++
 		}
