@@ -1,6 +1,6 @@
-#!/bin/bash -l
-# One task of a sweep, in a login shell, which has module. Another scheduler than Slurm
-# sets another variable for the task's number: put it in the place of SLURM_ARRAY_TASK_ID.
+#!/bin/bash
+# One task of a sweep. Another scheduler than Slurm sets another variable for the
+# task's number: put it in the place of SLURM_ARRAY_TASK_ID.
 {{- range .Arguments}}
 #SBATCH {{.}}
 {{- end}}

@@ -90,7 +90,8 @@ func number(t *rapid.T, digits string) int {
 	return n
 }
 
-// TestScript runs the script as Slurm would, in a folder whose name needs quotes.
+// TestScript runs the script as Slurm would, in a folder whose name needs quotes. It has
+// the functions of the shell that submitted it, and reads no profile.
 func TestScript(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "it's 100% $HOME")
 	j := Job{
@@ -100,12 +101,15 @@ func TestScript(t *testing.T) {
 	if err := j.WriteScript(); err != nil {
 		t.Fatal(err)
 	}
-	home := t.TempDir() // of a user whose login shell has module, which /bin/sh has not
-	if err := os.WriteFile(filepath.Join(home, ".bash_profile"), []byte("module() { MODULE=$*; }\n"), 0o666); err != nil {
-		t.Fatal(err)
+	home := t.TempDir() // whose profile may do anything, and slowly
+	for _, name := range []string{".profile", ".bash_profile", ".bashrc"} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte("echo; MODULE=profile; exit 3\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd := exec.Command(j.ScriptFile(), "40")
-	cmd.Env = append(os.Environ(), "SLURM_ARRAY_TASK_ID=2", "HOME="+home)
+	// Where there is module it is a function of bash, which Slurm hands on.
+	cmd.Env = append(os.Environ(), "SLURM_ARRAY_TASK_ID=2", "HOME="+home, "BASH_FUNC_module%%=() { MODULE=$*; }")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
