@@ -35,11 +35,10 @@ func linearTicks(min, max float64, n int, integer bool) []plot.Tick {
 	if !(max > min) || n < 1 {
 		return nil
 	}
-	step := niceStep((max - min) / float64(n))
-	if integer && step < 1 {
-		step = 1
+	step, first, last := tickStep(min, max, n, integer)
+	for k := n + 1; n > 1 && first >= last && k <= 5; k++ { // one tick is no scale, a fifth of the range has two
+		step, first, last = tickStep(min, max, k, integer)
 	}
-	first, last := math.Ceil(min/step-1e-9), math.Floor(max/step+1e-9)
 	if !(last-first < 100) { // the numbers are too close for float64
 		return []plot.Tick{{Value: min, Label: number(min, 0, 6)}}
 	}
@@ -53,6 +52,16 @@ func linearTicks(min, max float64, n int, integer bool) []plot.Tick {
 		ticks = append(ticks, plot.Tick{Value: k * step, Label: number(k*step, decimals, digits)})
 	}
 	return ticks
+}
+
+// tickStep returns a nice step of about n in [min, max], and the first and the last multiple
+// of it there.
+func tickStep(min, max float64, n int, integer bool) (step, first, last float64) {
+	step = niceStep((max - min) / float64(n))
+	if integer && step < 1 {
+		step = 1
+	}
+	return step, math.Ceil(min/step - 1e-9), math.Floor(max/step + 1e-9)
 }
 
 // niceStep returns the smallest of 1, 2, 5 times a power of ten that is >= x.

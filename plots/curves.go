@@ -27,14 +27,17 @@ type CurvesData struct {
 func (d CurvesData) whole() bool {
 	for _, p := range d.Panels {
 		for _, l := range p.Lines {
-			for _, q := range slices.Concat(l.First, l.Second) {
-				if usable(q.X) && q.X != math.Trunc(q.X) {
-					return false
-				}
+			if !wholeX(l.First) || !wholeX(l.Second) {
+				return false
 			}
 		}
 	}
 	return true
+}
+
+// wholeX reports whether every X is a whole number, where it is a number.
+func wholeX(points []Point) bool {
+	return !slices.ContainsFunc(points, func(q Point) bool { return usable(q.X) && q.X != math.Trunc(q.X) })
 }
 
 // A CurvesPanel is one quantity, line by line.

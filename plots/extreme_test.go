@@ -502,13 +502,33 @@ func TestTicks(t *testing.T) {
 func TestWholeTicks(t *testing.T) {
 	for middle, want := range map[float64]bool{2: false, 2.5: true} {
 		line := Line{Label: "a", First: []Point{At(1, 5), At(middle, 6), At(3, 7)}}
-		f := must(Curves(CurvesData{X: "rounds", Panels: []CurvesPanel{{Y: "gain", Reference: math.NaN(), Lines: []Line{line}}}}))
-		has := func(label string) bool {
-			return slices.ContainsFunc(lookIn(f, TwoColumn, Paper()).words, func(w word) bool { return w.text == label })
+		swept := LinesPanel{"", []SweepLine{{"a", line.First}}}
+		for name, f := range map[string]Figure{
+			"curves": must(Curves(CurvesData{X: "rounds", Panels: []CurvesPanel{{Y: "gain", Reference: math.NaN(), Lines: []Line{line}}}})),
+			"lines":  must(Lines(LinesData{X: "rounds", Y: "gain", Reference: math.NaN(), Panels: []LinesPanel{swept}})),
+		} {
+			has := func(label string) bool {
+				return slices.ContainsFunc(lookIn(f, TwoColumn, Paper()).words, func(w word) bool { return w.text == label })
+			}
+			if has("1.4") != want || has("2") == want {
+				t.Errorf("%s, X of 1, %v, 3: ticks at 1.4 %v and at 2 %v, want %v and %v", name, middle, has("1.4"), has("2"), want, !want)
+			}
 		}
-		if has("1.4") != want || has("2") == want {
-			t.Errorf("X of 1, %v, 3: ticks at 1.4 %v and at 2 %v, want %v and %v", middle, has("1.4"), has("2"), want, !want)
+	}
+}
+
+// TestTwoTicks: the axis of a low panel has two numbers at least, without which it has no
+// scale; one of whole numbers only where it has two.
+func TestTwoTicks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lo := rapid.Float64Range(-10, 10).Draw(t, "lo")
+		hi := lo + math.Pow(10, rapid.Float64Range(-3, 8).Draw(t, "size"))
+		if ticks := (axis{}).ticks(lo, hi, rapid.IntRange(2, 10).Draw(t, "n")); len(ticks) < 2 {
+			t.Fatalf("ticks %v in [%v, %v], want two", ticks, lo, hi)
 		}
+	})
+	if ticks := (axis{whole: true}).ticks(0.9, 1.3, 2); len(ticks) != 1 {
+		t.Errorf("whole ticks %v in [0.9, 1.3], want 1 alone", ticks)
 	}
 }
 

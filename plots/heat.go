@@ -83,8 +83,8 @@ func (d HeatData) check() error {
 	switch k := len(d.Panels); {
 	case rows < 1 || rows > maxPlaces || columns < 1 || columns > maxPlaces:
 		return fmt.Errorf("plots: heat: %d rows of %d cells, want [1, %d] of [1, %d]", rows, columns, maxPlaces, maxPlaces)
-	case k < 1 || k > maxFacets:
-		return fmt.Errorf("plots: heat: %d panels, want [1, %d]", k, maxFacets)
+	case k < 1 || k > MaxFacets:
+		return fmt.Errorf("plots: heat: %d panels, want [1, %d]", k, MaxFacets)
 	}
 	for _, q := range d.Panels {
 		if len(q.Cells) != rows {

@@ -23,6 +23,7 @@ type chart struct {
 
 	inks      map[string]int // by label, see CurvesData
 	kindNames []string       // of the first kinds, in place of kinds' own
+	apart     bool           // no line leads from point to point
 	aside     bool           // points of a number part, as on an axis of whole numbers
 }
 
@@ -45,6 +46,7 @@ type trace struct {
 	series int            // whose ink and mark it has
 	name   string         // its direct label
 	line   draw.LineStyle // unless points stand alone
+	apart  bool           // points that no line joins
 	shift  vg.Length      // of points
 }
 
@@ -132,7 +134,7 @@ func (ch chart) traces(s *Style, n *notes) []trace {
 		if ch.x.integer || ch.aside {
 			t.shift = s.pt(aside(t.family, len(ch.families)))
 		}
-		t.line = pen(s.inkOf(t.series).mark, s.curve)
+		t.line, t.apart = pen(s.inkOf(t.series).mark, s.curve), ch.apart
 		if dashed {
 			t.line.Dashes = s.dashes[t.kind]
 		}
@@ -290,7 +292,7 @@ func addTraces(p *panel, ts []trace) {
 				if t.bead() != nil {
 					p.plot.Add(beads{run, mark{s: s, color: s.inkOf(t.series).mark, shape: t.bead()}})
 				}
-			case !curved[t.family]: // points alone: guide the eye
+			case !curved[t.family] && !t.apart: // points alone: guide the eye
 				p.plot.Add(curve{run, pen(tint(s.inkOf(t.series).mark, 0.45), s.hair), s.dot, t.shift})
 			}
 		}

@@ -18,8 +18,8 @@ type facet struct {
 	plot *plot.Plot
 }
 
-// maxFacets is the number of small multiples that fit on a page.
-const maxFacets = 36
+// MaxFacets is the number of small multiples that fit on a page.
+const MaxFacets = 36
 
 // facetGap parts small multiples.
 const facetGap = vg.Length(10)

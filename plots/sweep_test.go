@@ -97,6 +97,23 @@ func TestManyPointsAreACurve(t *testing.T) {
 	}
 }
 
+// TestApart: points that differ in more than X are marks, and no line joins them, however
+// many they are.
+func TestApart(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		for _, n := range []int{3, maxMarks + 1} {
+			l := SweepLine{Label: "a", Points: line(n, 0.1, 0.5)}
+			p := look(must(Lines(LinesData{X: "x", Y: "y", Reference: nan, Apart: apart, Panels: []LinesPanel{{"", []SweepLine{l}}}})), OneColumn)
+			joined := slices.ContainsFunc(p.lines, func(s stroke) bool {
+				return len(s.points) >= 2 && s.points[len(s.points)-1].X-s.points[0].X > 10 && (s.color == color.Color(tint(paper.inkOf(0).mark, 0.45)) || s.color == color.Color(paper.inkOf(0).mark))
+			})
+			if marks := len(p.circles(paper.inkOf(0).mark)) == n; joined == apart || marks != (apart || n <= maxMarks) {
+				t.Errorf("%d points, apart %v: joined %v, marks %v", n, apart, joined, marks)
+			}
+		}
+	}
+}
+
 // TestNumbersReachHeat reads the cells by the labels of their rows and columns: number,
 // half interval and colour; one without a value is hatched.
 func TestNumbersReachHeat(t *testing.T) {

@@ -16,6 +16,7 @@ type LinesData struct {
 	Reference  float64
 	Name       string // of the reference, a level across every panel; NaN for none
 	Beside     int    // panels that belong side by side, where they have room; 0 for as many as have
+	Apart      bool   // points of a line differ in more than X: between two of them there is nothing
 	Panels     []LinesPanel
 }
 
@@ -46,8 +47,8 @@ func Lines(d LinesData) (Figure, error) {
 }
 
 func (d LinesData) panels(s *Style, n *notes) ([]*panel, error) {
-	if k := len(d.Panels); k < 1 || k > maxFacets {
-		return nil, fmt.Errorf("plots: lines: %d panels, want [1, %d]", k, maxFacets)
+	if k := len(d.Panels); k < 1 || k > MaxFacets {
+		return nil, fmt.Errorf("plots: lines: %d panels, want [1, %d]", k, MaxFacets)
 	}
 	charts := d.charts()
 	if len(charts) == 1 {
@@ -105,14 +106,14 @@ func (d LinesData) charts() []chart {
 			where = q.Head
 		}
 		ch := chart{
-			what: "lines", xTitle: d.X, yTitle: d.Y, x: axis{log: d.LogX}, y: axis{log: d.LogY}, xRange: emptySpan(),
-			aside: most <= maxAside, inks: inks, kindNames: []string{closedForm: where, truncated: where, meanField: where, monteCarlo: where},
+			what: "lines", xTitle: d.X, yTitle: d.Y, x: axis{log: d.LogX, whole: d.whole()}, y: axis{log: d.LogY}, xRange: emptySpan(),
+			apart: d.Apart, aside: most <= maxAside, inks: inks, kindNames: []string{closedForm: where, truncated: where, meanField: where, monteCarlo: where},
 		}
 		if usable(d.Reference) && !(d.LogY && d.Reference <= 0) {
 			ch.include = []float64{d.Reference}
 		}
 		for _, l := range q.Lines {
-			if most > maxMarks {
+			if most > maxMarks && !d.Apart {
 				ch.families = append(ch.families, Family{Label: l.Label, ClosedForm: l.Points})
 			} else {
 				ch.families = append(ch.families, Family{Label: l.Label, MonteCarlo: l.Points})
@@ -121,6 +122,18 @@ func (d LinesData) charts() []chart {
 		all = append(all, ch)
 	}
 	return all
+}
+
+// whole reports whether every X is a whole number, such as of rounds.
+func (d LinesData) whole() bool {
+	for _, q := range d.Panels {
+		for _, l := range q.Lines {
+			if !wholeX(l.Points) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // labels lists the labels of all panels, as they come.

@@ -73,8 +73,8 @@ only if --mean says so.`,
 
   # a figure of a sweep over its axes: a line a strategy, and a map
   vigorlab sweep grid.toml --out swept
-  vigorlab plot swept --y eta --x a --out lines.svg
-  vigorlab plot swept --y eta --x a --heat strategy --about 1 --out map.svg`,
+  vigorlab plot swept --y eta --x shape --out lines.svg
+  vigorlab plot swept --y eta --x shape --heat strategy --about 1 --out map.svg`,
 		Args: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"style", "width", "image"} {

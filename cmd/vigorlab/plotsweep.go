@@ -17,6 +17,7 @@ import (
 	"vigorlab/cmd/vigorlab/internal/merged"
 	"vigorlab/cmd/vigorlab/internal/rundir"
 	"vigorlab/distributions/spec"
+	"vigorlab/plots"
 )
 
 // A sweepView is which figure of a sweep is drawn over which of its axes, as typed.
@@ -40,14 +41,14 @@ func (v *sweepView) register(flags *pflag.FlagSet, faults *faults) {
 		flags.VarP(&textFlag{target, name, want, faults}, name, short, usage)
 	}
 	text(&v.y, "y", "a figure of the sweep", "of a sweep, the `FIGURE` to draw, such as eta")
-	text(&v.x, "x", "an axis of the sweep", "the `AXIS` along the figure (default the first whose values are numbers)")
+	text(&v.x, "x", "an axis of the sweep", "the `AXIS` from left to right (default the first whose values are numbers)")
 	text(&v.lines, "lines", "an axis of the sweep", "a line for each value of this `AXIS` (default the next that differs)")
 	text(&v.heat, "heat", "an axis of the sweep", "a map whose rows are the values of this `AXIS`, in place of lines")
 	text(&v.panels, "panels", "an axis of the sweep, or two with a comma between", "small multiples over one or two `AXES`, as A,B: columns, rows (default those left that differ)")
 	flags.StringArrayVar(&v.at, "at", nil, "draw only `AXIS=VALUE`, repeatable; of a strategy its name will do")
 	flags.StringArrayVar(&v.mean, "mean", nil, "average over this `AXIS`, repeatable; seeds are averaged over unless they are drawn")
 	flags.StringArrayVar(&v.log, "log", nil, "the axis `x|y` is logarithmic, repeatable")
-	text(&v.about, "about", "a number", "what ratios are compared with: a level across lines, the middle of a map's colours, as `VALUE` 1")
+	text(&v.about, "about", "a number", "compare with this `VALUE`, as ratios with 1: a level across lines, the middle of a map's colours")
 }
 
 // runSweep draws a figure from the table of a sweep.
@@ -198,6 +199,11 @@ func (f *plotFlags) choose(s *swept) {
 	f.fill(s)
 	if x, _ := t.Axis(s.view.X); !s.heat && len(f.errs) == 0 && !x.Numbers {
 		f.addf("--x = %s, whose values are words, want an axis of numbers for lines, or a map: --heat AXIS", s.view.X)
+	}
+	if n := len(s.panels()); n > plots.MaxFacets {
+		f.addf("--y %s has %d panels, by %s, want at most %d", v.y, n, strings.Join(s.view.Panels, " and "), plots.MaxFacets)
+		f.hint("--at AXIS=VALUE draws a part, and --panels chooses other axes")
+		return
 	}
 	var loose *merged.LooseError
 	if err := s.seen(); errors.As(err, &loose) {

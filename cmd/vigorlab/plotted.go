@@ -78,7 +78,11 @@ func (p *plotted) text(t *output.Text) {
 	t.Grid(g)
 	if !drawn {
 		t.Blank()
-		t.Note("", "--out FOLDER draws them with their data and captions, --figure NAME --out FILE.pdf one alone.")
+		text := "--out FOLDER draws them with their data and captions, --figure NAME --out FILE.pdf one alone."
+		if len(p.figures) == 1 {
+			text = "--out FOLDER draws it with its data and caption, --out FILE.pdf the picture alone."
+		}
+		t.Note("", text)
 		return
 	}
 	t.Blank()

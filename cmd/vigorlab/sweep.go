@@ -55,9 +55,11 @@ An axis goes where {its name} stands, or else to the flag of its name. [grid] ha
 combination, the last axis moving fastest, from lists, {from, to, step} or {from, to, count,
 log}; beside it or in its place stand list = [{shape = 1.2, alpha = 0.3}, ...], points by
 name, and [random] with n, seed and axes.alpha = {min, max, log, whole} or a list. A list
-as a value gives a repeatable flag several times. args = ["FILE"] are arguments that are
-no flags, as plan takes. Seeds are those of the flags: points of one population meet the
-same prompts.
+as a value gives a repeatable flag several times: strategy = ["vigor", "fixed:g=8"] under
+[flags] are two strategies of every point, under [grid] points of one each. args = ["FILE"]
+are arguments that are no flags, as the table of plan; only = ["2", "4"] under [grid], with
+quick = true under [flags], are rungs of verify. Seeds are those of the flags: points of
+one population meet the same prompts.
 
 A point that fails is a row with its error. The table is the same, to the last byte, for
 any number of shards and workers, and whatever was killed on the way: the same command
@@ -217,8 +219,14 @@ func (f *sweepFlags) reopen(digest string) error {
 	if err != nil {
 		return err
 	}
-	if len(s.Missing(shards)) == 0 && !(f.retry && failures(shards) > 0) {
+	if len(s.Missing(shards)) > 0 {
+		return rundir.Reopen(f.out)
+	}
+	switch failed := failures(shards); {
+	case failed == 0:
 		return nil
+	case !f.retry:
+		return usagef("--retry-failed runs them again, --force all points", "--out %s holds a complete run, in which %d of %d points failed", f.out, failed, len(s.Points))
 	}
 	return rundir.Reopen(f.out)
 }

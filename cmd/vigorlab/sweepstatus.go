@@ -36,8 +36,8 @@ func newSweepStatus(a *app) *cobra.Command {
 		Long: `status reads what the tasks of a sweep have written to DIR, while it runs or later: a
 point is done, has failed, with its reason, or is missing, as its shard has not been run, or
 its rows are not what was written.`,
-		Example: `  vigorlab sweep grid.toml --out status
-  vigorlab sweep status status`,
+		Example: `  vigorlab sweep grid.toml --out grid
+  vigorlab sweep status grid`,
 		Args: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := c.err(); err != nil {
@@ -133,19 +133,16 @@ const mostShown = 20
 func statusText(t *output.Text, s *sweep.Sweep, shards []sweep.Shard, strays []string, count map[string]int) {
 	t.Line(fmt.Sprintf("%d points of %s in %d shards: %d done, %d failed, %d missing",
 		len(s.Points), s.Name, len(shards), count[pointDone], count[pointFailed], count[pointMissing]))
-	var failed, missing []string
+	var failed []string
 	for _, k := range shards {
 		for _, f := range k.Failed {
 			failed = append(failed, fmt.Sprintf("point %d: %s", f.Point, f.Error))
-		}
-		if !k.Done() {
-			missing = append(missing, fmt.Sprintf("%s: %s", k.Span, missingShard(k)))
 		}
 	}
 	for _, section := range []struct {
 		head  string
 		lines []string
-	}{{"Failed", failed}, {"Missing", missing}, {"There twice", strays}} {
+	}{{"Failed", failed}, {"Missing", sweep.Lacks(shards)}, {"There twice", strays}} {
 		if len(section.lines) == 0 {
 			continue
 		}
@@ -166,11 +163,14 @@ func newSweepMerge(a *app) *cobra.Command {
 		Use:   "merge DIR",
 		Short: "Make one table of a sweep's shards",
 		Long: `merge writes results.csv, results.parquet and results.json of a sweep whose tasks have
-been run by other means, as by hand or by another scheduler: vigorlab sweep task DIR
---shard N. It refuses shards that are missing, have changed or are there twice, by name.
-A sweep that ends merges by itself.`,
-		Example: `  vigorlab sweep grid.toml --out merge
-  vigorlab sweep merge merge`,
+been run by other means, as by hand or by another scheduler: --print-script prepares DIR,
+and vigorlab sweep task DIR --shard N runs one shard. It refuses shards that are missing,
+have changed or are there twice, by name. A sweep that ends merges by itself.`,
+		Example: `  # prepare DIR, run its shards on any machine that sees it, and merge
+  vigorlab sweep grid.toml --out byhand --shards 2 --print-script
+  vigorlab sweep task byhand --shard 1
+  vigorlab sweep task byhand --shard 2
+  vigorlab sweep merge byhand`,
 		Args: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.err(); err != nil {
@@ -227,8 +227,12 @@ func newSweepTask() *cobra.Command {
 	var c common
 	shard, workers := 0, 1
 	cmd := &cobra.Command{
-		Use:    "task DIR --shard N",
-		Short:  "Run one shard of a sweep",
+		Use:   "task DIR --shard N",
+		Short: "Run one shard of a sweep",
+		Long: `task runs the points of one shard of DIR, and writes their rows there. It is what a
+cluster is given, and what you run where the scheduler is another: vigorlab sweep FILE.toml
+--out DIR --print-script prepares DIR, vigorlab sweep status DIR says how many shards there
+are and which are missing, and vigorlab sweep merge DIR makes the table.`,
 		Hidden: true,
 		Args:   oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {

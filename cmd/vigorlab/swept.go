@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"vigorlab/cmd/vigorlab/internal/figures"
 	"vigorlab/cmd/vigorlab/internal/merged"
 	"vigorlab/cmd/vigorlab/internal/output"
@@ -206,9 +208,19 @@ func (s *swept) figure(drawnBy string) (*figures.Figure, []string, error) {
 	return f, s.warnings(t), nil
 }
 
+// unseen lists the axes in which points of the figure differ unseen, as a reader knows
+// them.
+func (s *swept) unseen() []string {
+	var labels []string
+	for _, name := range s.table.Unseen(s.view) {
+		labels = append(labels, axisLabel(name))
+	}
+	return labels
+}
+
 // linesData fills lines; a cell that no point has is no point of a line.
 func (s *swept) linesData(t *tally) *plots.LinesData {
-	d := &plots.LinesData{X: axisLabel(s.view.X), Y: s.table.Figure, LogX: s.logX, LogY: s.logY, Reference: s.about, Beside: s.beside()}
+	d := &plots.LinesData{X: axisLabel(s.view.X), Y: s.table.Figure, LogX: s.logX, LogY: s.logY, Reference: s.about, Beside: s.beside(), Apart: len(s.unseen()) > 0}
 	if !math.IsNaN(s.about) {
 		d.Name = strconv.FormatFloat(s.about, 'g', -1, 64)
 	}
@@ -307,6 +319,9 @@ func (s *swept) what(t *tally) string {
 	if len(s.table.Held()) > 0 {
 		b.WriteString(".")
 	}
+	if hidden := s.unseen(); len(hidden) > 0 {
+		fmt.Fprintf(&b, " Its points differ in %s too.", strings.Join(hidden, " and "))
+	}
 	if words := missingWords(t.missing); words != "" {
 		fmt.Fprintf(&b, " Without a number: %s.", words)
 	}
@@ -351,9 +366,19 @@ func (s *swept) seeds() []uint64 {
 	return seeds
 }
 
+// fewSeeds is the number of seeds up to which an interval from their spread says little.
+const fewSeeds = 3
+
 // warnings says what the figure lacks.
 func (s *swept) warnings(t *tally) []string {
 	var all []string
+	if hidden := s.unseen(); len(hidden) > 0 {
+		all = append(all, fmt.Sprintf("%s: points differ in %s too, which the figure does not show", s.table.Figure, strings.Join(hidden, " and ")))
+	}
+	if t.most > 1 && t.most <= fewSeeds {
+		wide := distuv.StudentsT{Sigma: 1, Nu: float64(t.most - 1)}.Quantile(0.975)
+		all = append(all, fmt.Sprintf("%s: intervals are from %d seeds alone, and so %.1f standard errors to either side (Student's t); more seeds narrow them", s.table.Figure, t.most, wide))
+	}
 	if words := missingWords(t.missing); words != "" {
 		all = append(all, fmt.Sprintf("%s: cells without a number: %s", s.table.Figure, words))
 	}

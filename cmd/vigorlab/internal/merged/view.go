@@ -110,6 +110,18 @@ func (t *Table) differing(fixed []string, axes []Axis) []Axis {
 	return all
 }
 
+// Unseen lists the axes of the sweep, the seed aside, that differ from cell to cell of a
+// view and not within one, as in a list of points or a random search.
+func (t *Table) Unseen(v View) []string {
+	var names []string
+	for _, a := range t.Axes[:t.own] {
+		if len(a.Values) > 1 && a.Name != Seed && !slices.Contains(append(v.seen(), v.Mean...), a.Name) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
 // keys returns what tells cells of some axes apart.
 func (t *Table) keys(names []string) func(row) string {
 	var at []int

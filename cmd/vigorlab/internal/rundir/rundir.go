@@ -682,7 +682,7 @@ func leftover(name string) bool {
 // the disk and renames it, so that path is never truncated; on any error the
 // temporary file is removed and path is untouched.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.OpenFile(temporaryName(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := createBeside(path)
 	if err != nil {
 		return err
 	}
@@ -703,13 +703,19 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 // CanWrite reports why WriteFile could not create a file beside path. It leaves
 // nothing there.
 func CanWrite(path string) error {
-	f, err := os.OpenFile(temporaryName(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		return &fs.PathError{Op: "write", Path: path, Err: cause.Err} // not the temporary name
-	}
+	f, err := createBeside(path)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// createBeside creates a temporary file beside path. An error names path.
+func createBeside(path string) (*os.File, error) {
+	f, err := os.OpenFile(temporaryName(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		return nil, &fs.PathError{Op: "write", Path: path, Err: cause.Err}
+	}
+	return f, err
 }

@@ -390,6 +390,33 @@ func (s *Sweep) stray(name string) string {
 	return fmt.Sprintf("%s holds %s, which the sweep has not", name, listed(m.Points))
 }
 
+// Lacks says which points are missing, and why: of shards in a row that have not been run
+// in one line.
+func Lacks(shards []Shard) []string {
+	var lines []string
+	for i := 0; i < len(shards); i++ {
+		k := shards[i]
+		switch {
+		case k.Absent:
+			for i+1 < len(shards) && shards[i+1].Absent {
+				i++
+			}
+			lines = append(lines, fmt.Sprintf("%s: %s not been run", Span{k.Span.From, shards[i].Span.To}, shardsFrom(k.Number, shards[i].Number)))
+		case k.Fault != "":
+			lines = append(lines, fmt.Sprintf("%s: shard %04d cannot be used: %s", k.Span, k.Number, k.Fault))
+		}
+	}
+	return lines
+}
+
+// shardsFrom names shards from one to another, with their verb.
+func shardsFrom(first, last int) string {
+	if first == last {
+		return fmt.Sprintf("shard %04d has", first)
+	}
+	return fmt.Sprintf("shards %04d to %04d have", first, last)
+}
+
 // Whole returns why the shards make no table: points that are missing or there twice,
 // by name.
 func (s *Sweep) Whole() error {
@@ -398,13 +425,8 @@ func (s *Sweep) Whole() error {
 		return err
 	}
 	var errs []error
-	for _, k := range shards {
-		switch {
-		case k.Absent:
-			errs = append(errs, fmt.Errorf("%s: shard %04d has not been run", k.Span, k.Number))
-		case k.Fault != "":
-			errs = append(errs, fmt.Errorf("%s: shard %04d cannot be used: %s", k.Span, k.Number, k.Fault))
-		}
+	for _, text := range Lacks(shards) {
+		errs = append(errs, errors.New(text))
 	}
 	for _, text := range strays {
 		errs = append(errs, errors.New(text))

@@ -134,6 +134,7 @@ func TestFaultsOfShards(t *testing.T) {
 		want string
 	}{
 		{"missing", func(t *testing.T, s *Sweep) { must(t, s.Forget(2)) }, "points 3 to 4: shard 0002 has not been run"},
+		{"missing in a row", func(t *testing.T, s *Sweep) { must(t, s.Forget(2)); must(t, s.Forget(3)) }, "points 3 to 6: shards 0002 to 0003 have not been run"},
 		{"truncated", func(t *testing.T, s *Sweep) { must(t, os.Truncate(s.file(2, "parquet"), 100)) }, "points 3 to 4: shard 0002 cannot be used: its rows have 100 bytes, the manifest says "},
 		{"changed", func(t *testing.T, s *Sweep) {
 			content := contentOf(t, s.file(2, "parquet"))
