@@ -11,10 +11,10 @@ TOOLS := ./.ci/testall ./.ci/bench
 # commands, pages in a browser, formulas built to take long): they run once without it, and under it only their tests named
 # ...Worker... or ...Concurrent.... Those that take longest stand first, so that none is left to run alone at the end;
 # beside the first of all, which runs for as long as the others together, run the others.
-NO_RACE := ./cmd/vigorlab ./cmd/vigorlab/internal/slurm ./sim/verify/... ./sim/source/live ./sim/logs ./sim/plan ./sim/train ./theory ./distributions ./sim/strategy ./sim/pilot ./plots ./sim ./sim/train/trial ./cmd/internal/browser ./distributions/fit ./sim/reward/formula
+NO_RACE := ./cmd/vigorlab ./cmd/vigorlab/internal/slurm ./sim/verify/... ./sim/source/live ./sim/logs ./sim/plan ./sim/train ./theory ./distributions ./sim/strategy ./sim/pilot ./plots ./sim ./sim/train/trial ./cmd/internal/browser ./distributions/fit ./sim/reward/formula ./cmd/internal/cluster
 
 # Tests of these that mostly wait, for a cluster: they run beside all others.
-WAITING := ^(TestSweepOnSlurm|TestCluster)$$
+WAITING := ^(TestSweepOnSlurm|TestCluster|TestKilled(Start|Caller|Namespace))$$
 
 # Packages that wait for programs and servers, or compile: they start first.
 FIRST := ./sim/reward/sandbox ./sim/reward ./sim/source/live/tinymodel ./cmd/vigorlab/internal/explore ./.ci/testall
