@@ -267,7 +267,7 @@ func (f *sweepFlags) open(ctx context.Context, a *app, d *rundir.Dir, plan *swee
 	}
 	s, err := sweep.Open(d.Path("."))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; replace the run with --force", err)
 	}
 	if n := len(s.Shards); f.shards != 0 && f.shards != n {
 		f.warn(a, []string{fmt.Sprintf("%s has %d shards already; --shards %d is for a new directory", f.out, n, f.shards)})

@@ -83,10 +83,33 @@ func Open(dir string) (*Sweep, error) {
 	if err := json.Unmarshal(content, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(s.Points) == 0 || len(s.Shards) == 0 {
-		return nil, fmt.Errorf("%s: no points or no shards, want what a sweep wrote", path)
+	if err := s.sound(); err != nil {
+		return nil, fmt.Errorf("%s: %w, want what a sweep wrote", path, err)
 	}
 	return s, nil
+}
+
+// sound returns an error where the sweep is not what was written: a plan of another
+// digest, or shards that do not have every point once, in order.
+func (s *Sweep) sound() error {
+	digest, err := s.Plan.Digest()
+	if err != nil {
+		return err
+	}
+	if digest != s.Digest {
+		return errors.New("its plan has been changed")
+	}
+	next := 1
+	for k, span := range s.Shards {
+		if span.From != next || span.To < span.From {
+			return fmt.Errorf("its shard %d has %s", k+1, span)
+		}
+		next = span.To + 1
+	}
+	if len(s.Points) == 0 || next != len(s.Points)+1 {
+		return fmt.Errorf("its shards have %d of %d points", next-1, len(s.Points))
+	}
+	return nil
 }
 
 // file returns the path of a shard's file: parquet or json.
@@ -235,6 +258,11 @@ func (s *Sweep) manifest(shard int) (*manifest, error) {
 	}
 	if m.Shard != shard || len(m.Points) != span.To-span.From+1 || m.Points[0] != span.From || m.Points[len(m.Points)-1] != span.To {
 		return nil, fmt.Errorf("its manifest is of shard %d, %s", m.Shard, listed(m.Points))
+	}
+	for _, f := range m.Failed {
+		if f.Point < span.From || f.Point > span.To {
+			return nil, fmt.Errorf("its manifest says that point %d failed, which it has not", f.Point)
+		}
 	}
 	rows, err := os.ReadFile(s.file(shard, "parquet"))
 	if errors.Is(err, fs.ErrNotExist) {

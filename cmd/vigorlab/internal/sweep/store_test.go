@@ -151,6 +151,10 @@ func TestFaultsOfShards(t *testing.T) {
 			must(t, os.WriteFile(s.file(2, "json"), contentOf(t, s.file(3, "json")), 0o666))
 			must(t, os.WriteFile(s.file(2, "parquet"), contentOf(t, s.file(3, "parquet")), 0o666))
 		}, "points 3 to 4: shard 0002 cannot be used: its manifest is of shard 3, points 5 to 6"},
+		{"a failure of another's point", func(t *testing.T, s *Sweep) {
+			changed := bytes.Replace(contentOf(t, s.file(2, "json")), []byte(`"point": 4`), []byte(`"point": 7`), 1)
+			must(t, os.WriteFile(s.file(2, "json"), changed, 0o666))
+		}, "points 3 to 4: shard 0002 cannot be used: its manifest says that point 7 failed, which it has not"},
 		{"a copy beside", func(t *testing.T, s *Sweep) {
 			must(t, os.WriteFile(s.file(4, "json"), contentOf(t, s.file(3, "json")), 0o666))
 		}, "0004.json holds points 5 to 6, which shard 0003 has"},
@@ -164,6 +168,32 @@ func TestFaultsOfShards(t *testing.T) {
 				t.Errorf("%v, want %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestFaultsOfThePlan: sweep.json is read only as it was written.
+func TestFaultsOfThePlan(t *testing.T) {
+	for _, c := range []struct{ old, changed, want string }{
+		{`"3"`, `"4"`, "its plan has been changed"},
+		{`"words":["simulate"`, `"words":["plan"`, "its plan has been changed"},
+		{`"point":6`, `"point":7`, "its plan has been changed"},
+		{`"from":3,"to":4`, `"from":3,"to":5`, "its shard 3 has points 5 to 6"},
+		{`"from":3,"to":4`, `"from":3,"to":-1`, "its shard 2 has points 3 to -1"},
+		{`"from":5,"to":6`, `"from":5,"to":7`, "its shards have 7 of 6 points"},
+		{`,{"from":5,"to":6}`, ``, "its shards have 4 of 6 points"},
+		{`"shards":[`, `"shards":null,"x":[`, "its shards have 0 of 6 points"},
+	} {
+		s := stored(t)
+		path := filepath.Join(s.Dir, PlanFile)
+		content := string(contentOf(t, path))
+		changed := strings.Replace(content, c.old, c.changed, 1)
+		if changed == content {
+			t.Fatalf("%s has no %s", content, c.old)
+		}
+		must(t, os.WriteFile(path, []byte(changed), 0o666))
+		if _, err := Open(s.Dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s for %s: %v, want %s", c.changed, c.old, err, c.want)
+		}
 	}
 }
 
