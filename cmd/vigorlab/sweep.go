@@ -212,7 +212,7 @@ func (f *sweepFlags) reopen(digest string) error {
 		return nil // what is wrong there is found when the directory is taken
 	}
 	s, err := sweep.Open(f.out)
-	if err != nil || s.Digest != digest {
+	if err != nil || s.Digest != digest || s.Version != version || s.Revision != sourceRevision() {
 		return nil // likewise
 	}
 	shards, _, err := s.Scan()

@@ -52,7 +52,7 @@ func (f *sweepFlags) printPlan(ctx context.Context, a *app, plan *sweep.Plan) er
 	o.Add("axes", plan.Axes)
 	o.Add("shards", len(spans))
 	if e != nil {
-		o.Add("cost", f.costDocument(plan, e))
+		o.Add("cost", f.costDocument(len(plan.Points), len(spans), e))
 	}
 	points := []output.Object{}
 	for i, p := range plan.Points {
@@ -65,7 +65,7 @@ func (f *sweepFlags) printPlan(ctx context.Context, a *app, plan *sweep.Plan) er
 }
 
 // costDocument returns the estimate, in seconds of one core.
-func (f *sweepFlags) costDocument(plan *sweep.Plan, e *sweep.Estimate) output.Object {
+func (f *sweepFlags) costDocument(points, shards int, e *sweep.Estimate) output.Object {
 	samples := []output.Object{}
 	for _, s := range e.Samples {
 		o := output.Object{{Key: "point", Value: s.Point}}
@@ -79,15 +79,14 @@ func (f *sweepFlags) costDocument(plan *sweep.Plan, e *sweep.Estimate) output.Ob
 		}
 		samples = append(samples, o)
 	}
-	mean, least, most, atLeast, ok := e.Seconds()
+	about, low, high, atLeast, ok := e.Cost(points, shards)
 	if !ok {
 		return output.Object{{Key: "seconds", Value: nil}, {Key: "reason", Value: "every point that was timed failed"}, {Key: "samples", Value: samples}}
 	}
-	n := float64(len(plan.Points))
 	return output.Object{
-		{Key: "seconds", Value: mean * n},
-		{Key: "low", Value: least * n},
-		{Key: "high", Value: most * n},
+		{Key: "seconds", Value: about},
+		{Key: "low", Value: low},
+		{Key: "high", Value: high},
 		{Key: "at_least", Value: atLeast},
 		{Key: "samples", Value: samples},
 	}
@@ -132,19 +131,18 @@ func perShard(spans []sweep.Span) string {
 }
 
 func (f *sweepFlags) costText(t *output.Text, plan *sweep.Plan, spans []sweep.Span, e *sweep.Estimate) {
-	mean, least, most, atLeast, ok := e.Seconds()
+	seconds, low, high, atLeast, ok := e.Cost(len(plan.Points), len(spans))
 	if !ok {
 		t.Note("Cost:         ", "unknown: every point that was timed failed")
 	} else {
-		n := float64(len(plan.Points))
 		about := "about "
 		if atLeast {
 			about = "at least "
 		}
 		workers := float64(min(f.workers, len(spans)))
 		t.Note("Cost:         ", fmt.Sprintf("%s%s of one core, %s with %s; %s if all points were as the cheapest, %s as the dearest that was timed",
-			about, spell(mean*n), spell(mean*n/workers), several(int(workers), "worker"), spell(least*n), spell(most*n)))
-		t.Note("A shard:      ", about+spell(mean*n/float64(len(spans))))
+			about, spell(seconds), spell(seconds/workers), several(int(workers), "worker"), spell(low), spell(high)))
+		t.Note("A shard:      ", about+spell(seconds/float64(len(spans))))
 		t.Note("              ", timedText(e))
 	}
 	for _, s := range e.Samples {

@@ -8,17 +8,20 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 )
 
 // An Estimate is what points cost, found by running some of them.
 type Estimate struct {
 	Samples []Sample
+	Start   float64 // seconds of a processor that a task takes to begin
 }
 
 // A Sample is a point that was timed, alone and on one worker.
 type Sample struct {
 	Point   int
+	Share   float64 // of the mean over all points, in proportion to those of the others
 	Seconds float64 // of a processor
 	Scaled  bool    // from fewer replicates, in proportion
 	AtLeast bool    // it did not end in its time
@@ -34,12 +37,12 @@ const (
 	fewReplicates = 4                      // of the first run of a point
 )
 
-// Calibrate times some points, in pairs of opposite ends of the grid's axes: for
-// costs that are a sum over axes, and linear in the values of each, every pair has the
-// mean of all points. A point that would take long is run with fewer replicates, where
-// the command has such a flag: what that takes longer than a command that does nothing
-// grows with them. No point is begun, and none goes on, after ten seconds; one that does
-// not end when told to is killed five later.
+// Calibrate times some points, in pairs of opposite ends of the grid's axes. Their
+// shares give the mean of all points where costs are linear in the numbers of every axis
+// and all corners are timed. A point that would take long is run with fewer replicates,
+// where the command has such a flag: what that takes longer than a command that does
+// nothing grows with them. No point is begun, and none goes on, after ten seconds; one
+// that does not end when told to is killed five later.
 func (p *Plan) Calibrate(ctx context.Context, executable string) (*Estimate, error) {
 	until := time.Now().Add(calibration)
 	start, why, err := timeRun(ctx, executable, []string{"version"})
@@ -49,7 +52,7 @@ func (p *Plan) Calibrate(ctx context.Context, executable string) (*Estimate, err
 	if why != "" {
 		return nil, errors.New(why)
 	}
-	e := &Estimate{}
+	e := &Estimate{Start: start.Seconds()}
 	for _, at := range p.sample(sampled) {
 		left := time.Until(until)
 		if len(e.Samples) > 0 {
@@ -62,6 +65,9 @@ func (p *Plan) Calibrate(ctx context.Context, executable string) (*Estimate, err
 		if err != nil {
 			return nil, err
 		}
+		if s.Share = p.corners[at]; s.Share == 0 {
+			s.Share = 1 // of points without a grid
+		}
 		e.Samples = append(e.Samples, s)
 	}
 	return e, nil
@@ -72,7 +78,7 @@ func (p *Plan) Calibrate(ctx context.Context, executable string) (*Estimate, err
 func (p *Plan) sample(n int) []int {
 	var corners []int
 	for i, c := range p.corners {
-		if !slices.Contains(c, false) {
+		if c > 0 {
 			corners = append(corners, i)
 		}
 	}
@@ -178,6 +184,9 @@ func timeRun(ctx context.Context, executable string, words []string) (took time.
 	if errors.As(err, &exit) {
 		return took, reason(stderr.String(), exit), nil
 	}
+	if errors.Is(err, syscall.E2BIG) {
+		return took, tooLong, nil
+	}
 	return took, "", err
 }
 
@@ -186,20 +195,32 @@ func (e *Estimate) ended() []Sample {
 	return slices.DeleteFunc(slices.Clone(e.Samples), func(s Sample) bool { return s.Failed != "" })
 }
 
-// Seconds returns the mean over samples, the least and the most; ok is false where
-// none was timed. Where some did not end in their time, atLeast is true.
+// Seconds returns the mean over samples by their shares, the least and the most; ok is
+// false where none was timed. Where some did not end in their time, atLeast is true.
 func (e *Estimate) Seconds() (mean, least, most float64, atLeast, ok bool) {
 	ended := e.ended()
 	if len(ended) == 0 {
 		return 0, 0, 0, false, false
 	}
 	least, most = math.Inf(1), 0
+	shares := 0.0
 	for _, s := range ended {
-		mean += s.Seconds / float64(len(ended))
+		shares += s.Share
+	}
+	for _, s := range ended {
+		mean += s.Seconds * s.Share / shares
 		least, most = math.Min(least, s.Seconds), math.Max(most, s.Seconds)
 		atLeast = atLeast || s.AtLeast
 	}
 	return mean, least, most, atLeast, true
+}
+
+// Cost returns the seconds that so many points in so many shards take of a processor, and
+// what they would if all points were as the cheapest, or as the dearest, that was timed.
+func (e *Estimate) Cost(points, shards int) (about, low, high float64, atLeast, ok bool) {
+	about, low, high, atLeast, ok = e.Seconds()
+	of := func(each float64) float64 { return each*float64(points) + e.Start*float64(shards) }
+	return of(about), of(low), of(high), atLeast, ok
 }
 
 // Shards returns into how many shards so many points are dealt for a task to take

@@ -165,7 +165,7 @@ func (r *reader) readArgs(x any) {
 	}
 	for i, x := range list {
 		text, ok := x.(string)
-		if !ok || strings.TrimSpace(text) == "" || strings.HasPrefix(text, "-") {
+		if !ok || strings.TrimSpace(text) == "" || strings.HasPrefix(text, "-") || strings.Contains(text, "\x00") {
 			r.fault("args[%d] = %v, want a text that is no flag; flags stand in [flags]", i+1, x)
 			continue
 		}

@@ -8,8 +8,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"vigorlab/distributions/spec"
 )
 
 // An Input is a file that command lines of a sweep name: its results depend on it.
@@ -19,7 +22,7 @@ type Input struct {
 }
 
 // FindInputs records every file that a command line names: by a word, behind path= or
-// behind @.
+// behind @, and those that a spec in such a file names.
 func (p *Plan) FindInputs() error {
 	var words []string
 	for _, point := range p.Points {
@@ -28,7 +31,12 @@ func (p *Plan) FindInputs() error {
 	slices.Sort(words)
 	var errs []error
 	for _, word := range slices.Compact(words) {
-		for _, path := range pathsIn(word) {
+		paths := pathsIn(word)
+		expanded, err := spec.Expand(word, func(path string) (io.ReadCloser, error) { return os.Open(path) })
+		if err == nil && expanded != word {
+			paths = append(paths, pathsIn(expanded)...)
+		}
+		for _, path := range paths {
 			known := slices.ContainsFunc(p.Inputs, func(in Input) bool { return in.Path == path })
 			info, err := os.Stat(path)
 			if known || err != nil || !info.Mode().IsRegular() {
@@ -42,26 +50,25 @@ func (p *Plan) FindInputs() error {
 	return errors.Join(errs...)
 }
 
+// pathLead is what stands before a path in a word; specs may have spaces about their =.
+var pathLead = regexp.MustCompile(`path\s*=\s*|@`)
+
+// longestPath is the most bytes of a path, on Linux.
+const longestPath = 4096
+
 // pathsIn returns what may be paths in a word of a command line: table:path=FILE,smooth=beta
 // or @FILE.
 func pathsIn(word string) []string {
 	starts := []string{word}
-	for _, lead := range []string{"path=", "@"} {
-		for rest := word; ; {
-			_, after, ok := strings.Cut(rest, lead)
-			if !ok {
-				break
-			}
-			starts = append(starts, after)
-			rest = after
-		}
+	for _, lead := range pathLead.FindAllStringIndex(word, -1) {
+		starts = append(starts, word[lead[1]:])
 	}
 	var paths []string
 	for _, s := range starts {
 		paths = append(paths, s)
-		for i, c := range s {
+		for i, c := range s[:min(len(s), longestPath)] {
 			if c == ',' || c == '+' {
-				paths = append(paths, s[:i])
+				paths = append(paths, strings.TrimSpace(s[:i]))
 			}
 		}
 	}

@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"gonum.org/v1/gonum/stat"
 
 	"vigorlab/sim/stream"
 )
@@ -39,7 +42,7 @@ type Plan struct {
 	Seed    uint64   `json:"-"` // of a random search
 	Given   []string `json:"-"` // every flag that some point is given, with its value behind it, each once
 
-	corners [][]bool // of each point and axis, whether its value is an end of the axis
+	corners []float64 // of each point, its share in a mean over the corners of the grid; 0 for no corner
 }
 
 // New reads a sweep's file, whose text is content, for one of the commands, and
@@ -56,7 +59,13 @@ func New(content []byte, commands []Command) (*Plan, error) {
 	}
 	given := map[string][]string{}
 	for values := range f.points {
-		p.Points = append(p.Points, Point{Number: len(p.Points) + 1, Values: slices.Clone(values), Words: f.words(values)})
+		point := Point{Number: len(p.Points) + 1, Values: slices.Clone(values), Words: f.words(values)}
+		for _, arg := range point.Words[1 : 1+len(f.args)] {
+			if strings.HasPrefix(arg, "-") {
+				return nil, fmt.Errorf("args of point %d have %s, want texts that are no flags; flags stand in [flags]", point.Number, arg)
+			}
+		}
+		p.Points = append(p.Points, point)
 		for _, words := range f.given(values) {
 			given[strings.Join(words, "\x00")] = words
 		}
@@ -171,15 +180,58 @@ func (p *Plan) name(axes []axis) {
 		}
 		p.Axes = append(p.Axes, Axis{Name: a.name, Column: column, Kind: kindOf(all)})
 	}
-	for i := range p.Points {
-		ends := make([]bool, len(axes))
-		for at, a := range axes {
-			v := p.Points[i].Values[at]
-			p.Points[i].Cells = append(p.Points[i].Cells, v.String())
-			ends[at] = a.grid && (v.String() == a.values[0].String() || v.String() == a.values[len(a.values)-1].String())
-		}
-		p.corners = append(p.corners, ends)
+	ends := make([]map[string]float64, len(axes))
+	for at, a := range axes {
+		ends[at] = a.ends()
 	}
+	for i := range p.Points {
+		corner := 1.0
+		for at := range axes {
+			text := p.Points[i].Values[at].String()
+			p.Points[i].Cells = append(p.Points[i].Cells, text)
+			corner *= ends[at][text]
+		}
+		p.corners = append(p.corners, corner)
+	}
+}
+
+// ends returns the ends of an axis of the grid, by their texts, with the shares that make
+// of them the mean over the axis for what is linear in its numbers: 1 by 0.64 and 100 by
+// 0.36 are the mean of 1, 10 and 100. Words are ends all of them, as one says nothing of
+// another.
+func (a axis) ends() map[string]float64 {
+	if !a.grid {
+		return nil
+	}
+	ends := map[string]float64{}
+	x := a.numbers()
+	if len(x) < 2 {
+		for _, v := range a.values {
+			ends[v.String()] = 1 / float64(len(a.values))
+		}
+		return ends
+	}
+	low, high := slices.Min(x), slices.Max(x)
+	share := (stat.Mean(x, nil) - low) / (high - low)
+	if !(share > 0 && share < 1) { // out of the range of numbers
+		share = 0.5
+	}
+	ends[a.values[slices.Index(x, low)].String()] = 1 - share
+	ends[a.values[slices.Index(x, high)].String()] = share
+	return ends
+}
+
+// numbers returns the values of an axis, nil where one is no number.
+func (a axis) numbers() []float64 {
+	var all []float64
+	for _, v := range a.values {
+		x, err := strconv.ParseFloat(v.String(), 64)
+		if err != nil || v.kind == Text {
+			return nil
+		}
+		all = append(all, x)
+	}
+	return all
 }
 
 // Table returns the columns of the sweep's table.

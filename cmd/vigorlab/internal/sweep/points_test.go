@@ -3,7 +3,9 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -239,6 +241,9 @@ func TestFaults(t *testing.T) {
 		{"command = 'plan'\ngrid = 3", "grid is a number, want a table: [grid]"},
 		{"command = 'simulate'\nargs = ['x']", "args: simulate takes none, want flags alone"},
 		{"command = 'plan'\nargs = ['--x']", "args[1] = --x, want a text that is no flag; flags stand in [flags]"},
+		{"command = 'plan'\nargs = [\"a\\u0000\"]", "args[1] = a\x00, want a text that is no flag"},
+		{"command = 'plan'\nargs = ['{a}']\ngrid.a = ['x', '--out=x']", "args of point 2 have --out=x, want texts that are no flags; flags stand in [flags]"},
+		{"command = 'simulate'\nflags.population = \"a\\u0000\"", `flags.population = "a\x00", want a text without the character 0`},
 		{"command = 'simulate'\nflags.bach = 3", "flags.bach: simulate has no flag --bach; want one of population, strategy, batch, replicates, aggregate, seed, quick (did you mean batch?)"},
 		{"command = 'simulate'\nflags.out = 'x'", "flags.out: --out is not for a file to say"},
 		{"command = 'simulate'\nflags.quick = 1", "flags.quick = 1, want true or false"},
@@ -251,6 +256,15 @@ func TestFaults(t *testing.T) {
 		{"command = 'simulate'\ngrid.batch = []", "grid.batch is empty, want at least one value"},
 		{"command = 'simulate'\ngrid.batch = 3", "grid.batch is a number, want a list or {from, to, step} or {from, to, count, log}"},
 		{"command = 'simulate'\ngrid.batch = [1, 2, 1]", "grid.batch[3] = 1 is there twice, want each value once"},
+		{"command = 'simulate'\ngrid.batch = [1, 1.0]", "grid.batch[2] = 1 is there twice, want each value once"},
+		{"command = 'simulate'\ngrid.batch = ['1', 1]", "grid.batch[2] = 1 is there twice, want each value once"},
+		{"command = 'simulate'\ngrid.batch = {from = 5, to = 5, count = 2}", "grid.batch[2] = 5 is there twice, want each value once"},
+		{"command = 'simulate'\ngrid.batch = {from = 1, to = 1.000000000001, step = 1e-13}", "grid.batch[2] = 1 is there twice, want each value once"},
+		{"command = 'simulate'\ngrid.batch = {from = 9007199254740993, to = 9007199254740995, step = 1}", "grid.batch goes from 9007199254740993 to 9007199254740995, want whole numbers between -2^53 and 2^53; a list can have others"},
+		{"command = 'simulate'\ngrid.batch = {from = -1e308, to = 1e308, count = 3}", "grid.batch goes from -1e+308 to 1e+308, which is too far"},
+		{"command = 'simulate'\ngrid.batch = {from = 1e-300, to = 1e300, count = 3, log = true}", "grid.batch goes from 1e-300 to 1e+300, which is too far"},
+		{"command = 'simulate'\n[random]\nn = 2\naxes.batch = {min = -1e308, max = 1e308}", "random.axes.batch has min = -1e+308 and max = 1e+308, which are too far apart"},
+		{"command = 'simulate'\n[random]\nn = 2\naxes.batch = {min = 1e-300, max = 1e300, log = true}", "random.axes.batch has min = 1e-300 and max = 1e+300, which are too far apart"},
 		{"command = 'simulate'\ngrid.batch = [1, inf]", "grid.batch[2] = +Inf, want a finite number"},
 		{"command = 'simulate'\ngrid.alpha = [1]", "grid.alpha: simulate has no flag --alpha, and {alpha} stands nowhere"},
 		{"command = 'simulate'\nflags.population = '{shpe}'\ngrid.shape = [1]", "flags.population: {shpe}: unknown axis shpe, want one of shape (did you mean shape?)"},
@@ -361,12 +375,31 @@ func TestDrawsLaw(t *testing.T) {
 func TestInputs(t *testing.T) {
 	for _, c := range []struct{ word, want string }{
 		{"table:path=a.csv,smooth=beta", "table:path=a.csv,smooth=beta table:path=a.csv a.csv,smooth=beta a.csv"},
+		{"table: path = a.csv ,smooth=beta", "table: path = a.csv ,smooth=beta table: path = a.csv a.csv ,smooth=beta a.csv"},
 		{"@plan.json", "@plan.json plan.json"},
 		{"a.csv", "a.csv"},
 	} {
 		if got := strings.Join(pathsIn(c.word), " "); got != c.want {
 			t.Errorf("%s may name %s, want %s", c.word, got, c.want)
 		}
+	}
+}
+
+// TestFindInputs: a table is an input by its path, and behind the file of a spec.
+func TestFindInputs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, content := range map[string]string{"a.csv": "a", "b.csv": "b", "spec.txt": "table: path = b.csv\n"} {
+		must(t, os.WriteFile(name, []byte(content), 0o666))
+	}
+	p := mustPlan(t, "command = \"simulate\"\ngrid.population = [\"table:path=a.csv\", \"@spec.txt\", \"@none.txt\"]")
+	must(t, p.FindInputs())
+	var got []string
+	for _, in := range p.Inputs {
+		got = append(got, in.Path)
+	}
+	slices.Sort(got)
+	if want := []string{"a.csv", "b.csv", "spec.txt"}; !slices.Equal(got, want) {
+		t.Errorf("inputs are %s, want %s", got, want)
 	}
 }
 
@@ -391,6 +424,40 @@ func TestSamplesAreOppositeCorners(t *testing.T) {
 	}
 }
 
+// TestSharesOfCorners: with their shares, corners have the mean over all points of a cost
+// that is linear in the numbers of every axis, however they lie, and any in its words.
+func TestSharesOfCorners(t *testing.T) {
+	for _, grid := range []string{
+		"batch = [100, 1, 10, 1000]\nreplicates = [2, 4, 64]\nquick = [true, false]",
+		"batch = {from = 1, to = 1e6, count = 7, log = true}\naggregate = ['a', 'bbbbb', 'c']",
+		"batch = [7]\naggregate = ['a', 'bb']",
+	} {
+		p := mustPlan(t, "command = \"simulate\"\n[grid]\n"+grid)
+		cost := func(i int) float64 {
+			product, sum := 1.0, 5.0
+			for _, cell := range p.Points[i].Cells {
+				if x, err := strconv.ParseFloat(cell, 64); err == nil {
+					product *= x
+				} else {
+					sum += float64(len(cell))
+				}
+			}
+			return sum * product
+		}
+		want := 0.0
+		for i := range p.Points {
+			want += cost(i) / float64(len(p.Points))
+		}
+		e := new(Estimate)
+		for _, at := range p.sample(sampled) {
+			e.Samples = append(e.Samples, Sample{Share: p.corners[at], Seconds: cost(at)})
+		}
+		if got, _, _, _, _ := e.Seconds(); !(math.Abs(got-want) < 1e-9*want) {
+			t.Errorf("%s: %d corners say %v s, want %v", grid, len(e.Samples), got, want)
+		}
+	}
+}
+
 // TestExtrapolated: 4 replicates took 0.5 s, 0.4 s of it for themselves; 100 take 96
 // times 0.1 s more.
 func TestExtrapolated(t *testing.T) {
@@ -405,7 +472,7 @@ func TestShardsOfAnEstimate(t *testing.T) {
 		points int
 		want   int
 	}{{1, 100, 4}, {100, 5, 5}, {0.001, 100, 1}, {30, 7, 7}, {29, 7, 4}} {
-		e := &Estimate{Samples: []Sample{{Seconds: c.each}}}
+		e := &Estimate{Samples: []Sample{{Share: 1, Seconds: c.each}}}
 		if got := e.Shards(c.points, 30); got != c.want {
 			t.Errorf("%d points of %v s make %d shards, want %d", c.points, c.each, got, c.want)
 		}

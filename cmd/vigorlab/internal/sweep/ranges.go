@@ -13,8 +13,9 @@ import (
 // maxPoints bounds a sweep by what its files can hold.
 const maxPoints = 200_000
 
-// rangeOf returns the values of {from, to, step} or {from, to, count, log}. Numbers are
-// rounded to 12 digits: 0.1 + 0.2 is 0.3.
+// rangeOf returns the values of {from, to, step} or {from, to, count, log}, all of them
+// different. Numbers are rounded to 12 digits: 0.1 + 0.2 is 0.3. Whole ones are
+// smaller than 2^53, where rounding begins to take one for another.
 func rangeOf(table map[string]any) ([]Value, error) {
 	if err := keysOf(table, "from", "to", "step", "count", "log"); err != nil {
 		return nil, err
@@ -36,11 +37,23 @@ func rangeOf(table map[string]any) ([]Value, error) {
 		return nil, fmt.Errorf("has from = %v and to = %v, want both above 0 for log = true", from, to)
 	case steps && log:
 		return nil, fmt.Errorf("has step and log = true, want count with log")
-	case steps:
-		return stepped(table, from, to)
+	case !finite(to - from), log && !finite(to/from):
+		return nil, fmt.Errorf("goes from %v to %v, which is too far", from, to)
 	}
-	return counted(table, from, to, log)
+	var values []Value
+	var err error
+	if steps {
+		values, err = stepped(table, from, to)
+	} else {
+		values, err = counted(table, from, to, log)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return values, different(values)
 }
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func stepped(table map[string]any, from, to float64) ([]Value, error) {
 	step, err := numberAt(table, "step")
@@ -53,10 +66,14 @@ func stepped(table map[string]any, from, to float64) ([]Value, error) {
 	}
 	_, wholeFrom := table["from"].(int64)
 	_, wholeStep := table["step"].(int64)
+	whole := wholeFrom && wholeStep
+	if whole && !(math.Abs(from) < 1<<53 && math.Abs(to) < 1<<53) {
+		return nil, fmt.Errorf("goes from %v to %v, want whole numbers between -2^53 and 2^53; a list can have others", table["from"], table["to"])
+	}
 	var values []Value
 	for i := range int(n) {
 		x := from + float64(i)*step
-		if wholeFrom && wholeStep {
+		if whole {
 			values = append(values, wholeValue(int64(x)))
 			continue
 		}
@@ -133,6 +150,8 @@ func drawOf(x any) (draw, error) {
 	switch {
 	case !(d.min < d.max):
 		return d, fmt.Errorf("has min = %v and max = %v, want min < max", d.min, d.max)
+	case !finite(d.max - d.min), d.log && d.min > 0 && !finite(d.max/d.min):
+		return d, fmt.Errorf("has min = %v and max = %v, which are too far apart", d.min, d.max)
 	case d.log && !(d.min > 0):
 		return d, fmt.Errorf("has min = %v, want it above 0 for log = true", d.min)
 	case d.whole && (d.min != math.Trunc(d.min) || d.max != math.Trunc(d.max) || math.Abs(d.min) > 1<<53 || math.Abs(d.max) > 1<<53):
@@ -176,12 +195,23 @@ func valuesOf(list []any) ([]Value, error) {
 		if err != nil {
 			return nil, fmt.Errorf("[%d] %w", i+1, err)
 		}
-		if slices.ContainsFunc(values, func(w Value) bool { return w.kind == v.kind && slices.Equal(w.texts, v.texts) }) {
-			return nil, fmt.Errorf("[%d] = %s is there twice, want each value once", i+1, v)
-		}
 		values = append(values, v)
 	}
-	return values, nil
+	return values, different(values)
+}
+
+// different returns an error where a value is there twice as it is typed, such as 1 and
+// 1.0: the points would be the same.
+func different(values []Value) error {
+	seen := map[string]bool{}
+	for i, v := range values {
+		text := strings.Join(v.texts, "\x00")
+		if seen[text] {
+			return fmt.Errorf("[%d] = %s is there twice, want each value once", i+1, v)
+		}
+		seen[text] = true
+	}
+	return nil
 }
 
 // keysOf returns an error where a table has a key that it may not have.

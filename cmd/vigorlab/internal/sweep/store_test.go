@@ -244,6 +244,28 @@ func TestPointRows(t *testing.T) {
 	}
 }
 
+// TestFolderGone: where the folder is gone in which the commands run, that is what is said,
+// and no point has failed.
+func TestFolderGone(t *testing.T) {
+	s := stored(t)
+	s.Folder = filepath.Join(s.Dir, "gone")
+	if err := s.Run(t.Context(), "true", 1, 1); err == nil || !strings.Contains(err.Error(), "the folder in which the sweep began: stat "+s.Folder) || s.Sound(1) {
+		t.Errorf("%v, want that the folder is gone", err)
+	}
+}
+
+// TestTooLong: a command line that the system does not take fails its point alone.
+func TestTooLong(t *testing.T) {
+	s := stored(t)
+	point := Point{Number: 1, Words: []string{strings.Repeat("x", 8<<20)}}
+	if _, why, _, err := s.tryPoint(t.Context(), "true", point); why != tooLong || err != nil {
+		t.Errorf("%q, %v; want %q", why, err, tooLong)
+	}
+	if _, why, err := timeRun(t.Context(), "true", point.Words); why != tooLong || err != nil {
+		t.Errorf("timed: %q, %v; want %q", why, err, tooLong)
+	}
+}
+
 // TestReason: of what a process says before it fails, its complaints remain, without what
 // differs from run to run.
 func TestReason(t *testing.T) {

@@ -6,10 +6,12 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,10 +23,16 @@ var alone = []string{"--workers", "1", "--format", "csv", "--quiet"}
 // interrupted is the exit code of a command that a signal ended.
 const interrupted = 130
 
+// tooLong is why a point fails that the system does not begin for its length.
+const tooLong = "its command line is too long for this system"
+
 // Run runs the points of a shard, so many at once as there are workers, each as a
 // process of the executable, and writes its rows and manifest. A point that fails is a
 // row with the reason. The end of ctx ends the shard, which then writes nothing.
 func (s *Sweep) Run(ctx context.Context, executable string, shard, workers int) error {
+	if _, err := os.Stat(s.Folder); err != nil {
+		return fmt.Errorf("the folder in which the sweep began: %w", err)
+	}
 	if err := s.checkInputs(); err != nil {
 		return err
 	}
@@ -83,6 +91,8 @@ func (s *Sweep) tryPoint(ctx context.Context, executable string, p Point) (rows 
 		return nil, "", false, context.Canceled // by a signal that this process will get too
 	case errors.As(err, &exit):
 		return nil, reason(stderr.String(), exit), exit.ExitCode() < 0, nil
+	case errors.Is(err, syscall.E2BIG):
+		return nil, tooLong, false, nil
 	case err != nil:
 		return nil, "", false, err
 	}

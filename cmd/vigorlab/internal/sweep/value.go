@@ -69,6 +69,9 @@ func scalarOf(x any) (Value, error) {
 		if strings.TrimSpace(x) == "" {
 			return Value{}, fmt.Errorf("= %q, want a text that is not empty", x)
 		}
+		if strings.Contains(x, "\x00") {
+			return Value{}, fmt.Errorf("= %q, want a text without the character 0, which no command line can have", x)
+		}
 		return Value{kind: Text, texts: []string{x}}, nil
 	case int64:
 		return wholeValue(x), nil
