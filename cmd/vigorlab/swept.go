@@ -334,7 +334,7 @@ func (s *swept) what(t *tally) string {
 // missingWords counts cells by why they have no number.
 func missingWords(missing map[merged.Why]int) string {
 	var parts []string
-	for _, why := range []merged.Why{merged.Failed, merged.None, merged.Absent} {
+	for _, why := range []merged.Why{merged.Failed, merged.None, merged.Absent, merged.Uneven} {
 		if n := missing[why]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, why))
 		}

@@ -243,3 +243,18 @@ func TestFailedRunsOfAMean(t *testing.T) {
 		}
 	}
 }
+
+// TestUnevenMeans: seeds that would be averaged over other values of an axis have no
+// common mean; cells may differ in them.
+func TestUnevenMeans(t *testing.T) {
+	content := "point,shape,alpha,axis_seed,figure,value,error\n1,1,1,1,eta,1,\n2,1,2,1,eta,3,\n3,1,1,2,eta,5,\n4,2,1,1,eta,1,\n5,2,1,2,eta,2,\n6,3,1,1,eta,1,\n7,3,2,2,eta,2,\n"
+	cell, err := mustRead(t, content, "eta").Cells(View{X: "shape", Mean: []string{"alpha"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for shape, want := range map[string]Why{"1": Uneven, "2": "", "3": Uneven} {
+		if c := cell(shape, ""); c.Why != want {
+			t.Errorf("shape %s: %+v, want %q", shape, c, want)
+		}
+	}
+}

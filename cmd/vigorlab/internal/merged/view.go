@@ -145,9 +145,10 @@ type Why string
 
 // The reasons.
 const (
-	Failed Why = "failed"           // no run of it ended well, or one did not that a mean over axes needs
-	None   Why = "no value"         // a run has no such figure
-	Absent Why = "not in the sweep" // no point has these values
+	Failed Why = "failed"                // no run of it ended well, or one did not that a mean over axes needs
+	None   Why = "no value"              // a run has no such figure
+	Absent Why = "not in the sweep"      // no point has these values
+	Uneven Why = "seeds of unlike means" // they would be averaged over other values of an axis
 )
 
 // A Cell is one number of a view.
@@ -177,7 +178,7 @@ func (t *Table) Cells(v View) (func(x, series string, panels ...string) Cell, er
 		return nil, &LooseError{loose}
 	}
 	shown := v.seen()
-	key, seed := t.keys(shown), t.keys([]string{Seed})
+	key, seed, averaged := t.keys(shown), t.keys([]string{Seed}), t.keys(v.Mean)
 	apart := t.keys(slices.Concat(shown, v.Mean, []string{Seed}))
 	groups := map[string]map[string][]row{} // by cell, then by seed
 	points := map[string]int{}
@@ -216,6 +217,8 @@ func (t *Table) Cells(v View) (func(x, series string, panels ...string) Cell, er
 			}
 		}
 		switch {
+		case !alike(seeds, averaged):
+			return noCell(Uneven)
 		case len(seeds) > 0:
 			return cellOf(seeds)
 		case lost:
@@ -223,6 +226,26 @@ func (t *Table) Cells(v View) (func(x, series string, panels ...string) Cell, er
 		}
 		return noCell(Absent)
 	}, nil
+}
+
+// alike reports whether the runs of every seed have the same values of what is averaged
+// over.
+func alike(seeds map[string][]row, averaged func(row) string) bool {
+	var first []string
+	for _, rows := range seeds {
+		var values []string
+		for _, r := range rows {
+			values = append(values, averaged(r))
+		}
+		slices.Sort(values)
+		if first == nil {
+			first = values
+		}
+		if !slices.Equal(values, first) {
+			return false
+		}
+	}
+	return true
 }
 
 // noCell returns a cell without a number.
