@@ -47,7 +47,8 @@ var ErrPrecision = errors.New("too many batches")
 // nothing else, so that the estimates are unbiased and their errors those of
 // independent terms. What surprises leave may be the same in all n batches seen,
 // and yet not in every batch: an error is at least 1/n of a batch's deviation
-// before they are taken away, as with Estimate's other rare events.
+// before they are taken away, as with Estimate's other rare events. Where the pilot has
+// not met what eta hangs on, the deviation is that of spread.
 func RunPrecise(ctx context.Context, cfg Config, law distributions.Law, v schedule.Vigor, batch int, precision float64) (*Precise, error) {
 	cfg.Replicates = pilotReplicates
 	if err := cfg.Validate(); err != nil {
@@ -80,6 +81,9 @@ func RunPrecise(ctx context.Context, cfg Config, law distributions.Law, v schedu
 	need := 0.0
 	for i := range unseen {
 		unseen[i] = math.Sqrt(pilot.cov(i, i) * pilot.n)
+		if i == 0 {
+			unseen[i] = max(unseen[i], workers[0].spread())
+		}
 		need = max(need, margin*pilot.left(i, c[i])/(precision*precision), unseen[i]/precision)
 	}
 	if !(need <= math.MaxInt32) {
@@ -255,6 +259,20 @@ func newEtaWorker(law distributions.Law, v schedule.Vigor, batch int, byPrompt b
 	w.laplace = newLaplace(u)
 	w.scale = [numEta]float64{1 / (sumW * law.MeanU()), float64(batch) / sumW / w.laplace.someVariance}
 	return w, nil
+}
+
+// spread returns the deviation of eta of a batch that is due to the counts of as many
+// prompts as reach the last round, if nothing had chosen them: it is known from the law,
+// however rare the counts that matter are.
+func (w *etaWorker) spread() float64 {
+	last := len(w.rounds) - 1
+	law, means := w.successes(0, 0, w.rounds[last].n), w.meanU[last]
+	mean, square := 0.0, 0.0
+	for s, p := range law {
+		mean += p * means[s]
+		square += p * means[s] * means[s]
+	}
+	return w.scale[0] * w.weight[last] * math.Sqrt(float64(w.kept[last])*max(0, square-mean*mean))
 }
 
 // replicate plays the batch that key names and returns its figures and

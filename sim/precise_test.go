@@ -139,6 +139,15 @@ func TestPreciseRareCounts(t *testing.T) {
 	}
 }
 
+// TestPreciseUnseenCounts: eta of batches of one is 1, by mixed groups that no pilot meets:
+// of this law they are one in 4e7 and have a 400th of all u. The error knows of them.
+func TestPreciseUnseenCounts(t *testing.T) {
+	const law = "pareto-variance:shape=1.5,min=1e-6,max=1"
+	if e := precise(t, config(law, 1), law, "vigor:m0=1", 1, 3e-3).Eta; !(math.Abs(e.Mean-1) < 5*e.SE && e.SE < 3.5e-3) {
+		t.Errorf("eta %+v, want 1 within its errors, which are 0.003", e)
+	}
+}
+
 // TestLaplace compares the mean of a ratio with the sum over all that three
 // prompts can be, given their counts.
 func TestLaplace(t *testing.T) {
