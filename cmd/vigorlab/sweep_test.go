@@ -450,28 +450,29 @@ grid.strategy = ["vigor", "fixed:g=4"]
 	}
 }
 
-// TestSweepCost: points of 6 and 10 seconds are 8 in the mean; 5 of them in 4 shards take
-// 40 seconds of one core, 20 of two, and a shard 10.
+// TestSweepCost: points of 6 and 9 seconds are 7 in the mean where the first has two shares;
+// 5 of them in 4 shards, each of which takes 1.25 to begin, take 40 seconds of one core, 20
+// of two, and a shard 10.
 func TestSweepCost(t *testing.T) {
 	plan, err := sweep.New([]byte("command = \"plan\"\ngrid.seed = [1, 2, 3, 4, 5]"), sweepable())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &sweep.Estimate{Samples: []sweep.Sample{{Point: 1, Seconds: 6}, {Point: 5, Seconds: 10}}}
+	e := &sweep.Estimate{Start: 1.25, Samples: []sweep.Sample{{Point: 1, Share: 2, Seconds: 6}, {Point: 5, Share: 1, Seconds: 9}}}
 	f := &sweepFlags{shards: 4}
 	f.workers = 2
 	var text output.Text
 	f.costText(&text, plan, f.deal(plan), e)
-	want := "40 s of one core, 20 s with 2 workers; 30 s if all points were as the cheapest, 50 s as the dearest that was timed"
+	want := "40 s of one core, 20 s with 2 workers; 35 s if all points were as the cheapest, 50 s as the dearest that was timed"
 	got := strings.Join(strings.Fields(string(text.Bytes())), " ")
 	if !strings.Contains(got, "Cost: about "+want) || !strings.Contains(got, "A shard: about 10 s timed") {
 		t.Errorf("the cost is told as\n%s\nwant\n%s", text.Bytes(), want)
 	}
-	document, err := output.JSON(f.costDocument(plan, e))
+	document, err := output.JSON(f.costDocument(5, 4, e))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{`"seconds": 40,`, `"low": 30,`, `"high": 50,`} {
+	for _, part := range []string{`"seconds": 40,`, `"low": 35,`, `"high": 50,`} {
 		if !strings.Contains(string(document), part) {
 			t.Errorf("the cost is\n%s\nwant %s", document, part)
 		}
