@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A Row is one number of a figure, for tables: a point of a curve, a bar, a cell.
@@ -136,9 +137,12 @@ func (d *HeatData) Table() []Row {
 	for _, q := range d.Panels {
 		for i, cells := range q.Cells[:min(len(q.Cells), len(d.Rows))] {
 			for k, c := range cells[:min(len(cells), len(d.Columns))] {
-				of := Row{Panel: d.Figure, Group: q.Head, Series: d.Y + " = " + d.Rows[i], Number: d.X + " = " + d.Columns[k]}
+				of := Row{Panel: d.Figure, Group: q.Head, Series: d.Y + " = " + d.Rows[i]}
+				if d.X != "" { // else a single column, of no axis
+					of.Number = d.X + " = " + d.Columns[k]
+				}
 				if why := c.why(); why != "" {
-					of.Number += ", " + why
+					of.Number = strings.TrimPrefix(of.Number+", "+why, ", ")
 				}
 				rows = append(rows, valueRow(of, c.Value))
 			}

@@ -309,8 +309,8 @@ func (f *plotFlags) fill(s *swept) {
 	if s.view.X == "" {
 		s.view.X = s.firstAxis()
 	}
-	if s.view.X == "" {
-		f.addf("--x is missing, and no axis has several numbers for lines; want --x and --heat with one of %s each", strings.Join(s.table.Names(), ", "))
+	if s.view.X == "" && !s.heat { // a map without one has a single column
+		f.addf("--x is missing, and no axis has several numbers for lines; want a map: --heat with one of %s", strings.Join(s.table.Names(), ", "))
 		return
 	}
 	for range s.table.Axes {

@@ -45,12 +45,18 @@ func (s *swept) axes(dir string) ([]merged.Axis, error) {
 }
 
 // firstAxis returns the first axis that differs: of numbers where there are to be lines,
-// beside the rows of a map where there is to be one; seeds last.
+// seeds last; where there is to be a map, one that differs within a row, or none.
 func (s *swept) firstAxis() string {
+	if s.heat {
+		if loose := s.table.Loose(s.view); len(loose) > 0 {
+			return loose[0].Name
+		}
+		return ""
+	}
 	found := ""
 	for _, name := range s.table.Names() {
 		a, _ := s.table.Axis(name)
-		if taken := append(s.view.Panels, s.view.Series); slices.Contains(taken, name) || !a.Numbers && !s.heat {
+		if taken := append(s.view.Panels, s.view.Series); slices.Contains(taken, name) || !a.Numbers {
 			continue
 		}
 		if name != merged.Seed {
@@ -285,11 +291,23 @@ func cellLabel(axis, value string) string {
 	return value
 }
 
+// across lists the axes of the picture that are axes of the sweep: of a map both, where
+// it has several columns.
+func (s *swept) across() []string {
+	switch {
+	case !s.heat:
+		return []string{s.view.X}
+	case s.view.X == "":
+		return []string{s.view.Series}
+	}
+	return []string{s.view.X, s.view.Series}
+}
+
 // name returns the name of the figure's files: eta-by-shape, eta-by-shape-rounds.
 func (s *swept) name() string {
-	name := s.table.Figure + "-by-" + s.view.X
-	if s.heat {
-		name += "-" + s.view.Series
+	name := s.table.Figure + "-by"
+	for _, axis := range s.across() {
+		name += "-" + axis
 	}
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
@@ -302,11 +320,12 @@ func (s *swept) name() string {
 // what says what is drawn.
 func (s *swept) what(t *tally) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of vigorlab %s against %s", s.table.Figure, s.command, axisLabel(s.view.X))
-	switch {
-	case s.heat:
-		fmt.Fprintf(&b, " and %s", axisLabel(s.view.Series))
-	case s.view.Series != "":
+	var across []string
+	for _, axis := range s.across() {
+		across = append(across, axisLabel(axis))
+	}
+	fmt.Fprintf(&b, "%s of vigorlab %s against %s", s.table.Figure, s.command, strings.Join(across, " and "))
+	if !s.heat && s.view.Series != "" {
 		fmt.Fprintf(&b, ", a line for each value of %s", axisLabel(s.view.Series))
 	}
 	for i, axis := range s.view.Panels {
