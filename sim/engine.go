@@ -175,6 +175,9 @@ func InOrder[T any](ctx context.Context, workers, n int, newWork func() (func(co
 	for _, work := range works {
 		group.Go(func() error {
 			for i := range jobs {
+				if ctx.Err() != nil {
+					return ctx.Err() // jobs that were given out before wait in the channel
+				}
 				value, err := work(ctx, i)
 				if err != nil {
 					return err

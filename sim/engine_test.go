@@ -436,6 +436,27 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestInOrderEndsAtOnce: no job is begun after the end, also where it is given out already
+// and takes no note of ctx.
+func TestInOrderEndsAtOnce(t *testing.T) {
+	for range 100 {
+		ctx, cancel := context.WithCancel(context.Background())
+		begun := 0
+		work := func(_ context.Context, i int) (int, error) {
+			begun++
+			if i == 9 {
+				time.Sleep(time.Millisecond) // the next is given out meanwhile, or the fault is missed
+				cancel()
+			}
+			return i, nil
+		}
+		err := InOrder(ctx, 1, 100, func() (func(context.Context, int) (int, error), error) { return work, nil }, func(int, int) error { return nil })
+		if !errors.Is(err, context.Canceled) || begun != 10 {
+			t.Fatalf("%v after %d jobs, want that it is cancelled after 10", err, begun)
+		}
+	}
+}
+
 func TestBlocks(t *testing.T) {
 	for _, replicates := range []int{1, 2, 255, 256, 511, 513, 1000, 100_001} {
 		b := blocksOf(replicates)
