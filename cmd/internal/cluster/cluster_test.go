@@ -47,7 +47,13 @@ func TestKilledStart(t *testing.T) {
 			c.number(t, stage)
 			kill(t, cmd.Process.Pid)
 			_ = cmd.Wait() // it was killed
+			if _, err := os.Stat(filepath.Join(c.dir, "pid", "stands")); err == nil {
+				return // too late: the cluster stands, and ends with this test
+			}
 			c.ends(t)
+			if _, err := os.Stat(filepath.Join(c.dir, "pid", "guard")); !os.IsNotExist(err) {
+				t.Errorf("the guard has left its number, which may be another's by now: %v", err)
+			}
 		})
 	}
 }
