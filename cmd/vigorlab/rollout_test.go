@@ -384,9 +384,22 @@ func TestLiveIgnoresN(t *testing.T) {
 	}
 }
 
-// TestLiveInterrupted: an interrupt ends a run in time, and says how it
-// goes on.
+// TestLiveInterrupted: an interrupt ends a run in time, and says how it goes on. As in
+// endInTime, one of three tries must be in time.
 func TestLiveInterrupted(t *testing.T) {
+	var took, most time.Duration
+	for range 3 {
+		if took, most = interruptLive(t); took <= most {
+			return
+		}
+	}
+	t.Errorf("ended %v after the interrupt, want at most %v", took, most)
+}
+
+// interruptLive interrupts a run, and lets it go on. It returns how long the end took, and
+// how long it may take.
+func interruptLive(t *testing.T) (took, most time.Duration) {
+	t.Helper()
 	d := new(dam)
 	server := serveAnswers(t, livetest.Config{Fault: d.fault})
 	r := newLiveRun(t, server.URL)
@@ -396,10 +409,10 @@ func TestLiveInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // its code tells
-	took := time.Since(sent)
+	took = time.Since(sent)
 	most, err := longestEnd(took)
-	if code := cmd.ProcessState.ExitCode(); err != nil || code != exitInterrupted || took > most {
-		t.Errorf("exit code %d after %v, want %d after at most %v: %s", code, took, exitInterrupted, most, cmd.Stderr)
+	if code := cmd.ProcessState.ExitCode(); err != nil || code != exitInterrupted {
+		t.Errorf("%v, exit code %d, want %d: %s", err, code, exitInterrupted, cmd.Stderr)
 	}
 	if want := "hint: give the same command again to go on; run keeps the rollouts that came"; !strings.Contains(fmt.Sprint(cmd.Stderr), want) {
 		t.Errorf("standard error %q, want %q", cmd.Stderr, want)
@@ -413,6 +426,7 @@ func TestLiveInterrupted(t *testing.T) {
 	if l := r.results(); l.Ledger.Generated != server.Book().Generated || l.Ledger.Extra != 4*liveConcurrency {
 		t.Errorf("ledger %+v, want the %d that were generated, 16 of them extra", l.Ledger, server.Book().Generated)
 	}
+	return took, most
 }
 
 // TestLiveServerGone: a server that goes away ends the run with its last error; it
