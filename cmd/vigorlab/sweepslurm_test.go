@@ -32,7 +32,16 @@ func TestSweepOnSlurm(t *testing.T) {
 	small := newGrid(t, "[0.3, 0.5]", 8)
 	t.Run("three nodes", func(t *testing.T) {
 		large := newGrid(t, "{from = 0.2, to = 0.7, step = 0.1}", 24)
-		large.finish(t, large.sweep(t))
+		large.hold(t)
+		r := large.sweep(t)
+		until(t, "six tasks", func() bool { return large.begins("") >= allPlaces })
+		for _, node := range []string{cluster.N1, cluster.N2, cluster.N3} {
+			if n := large.begins(" " + node); n < 2 {
+				t.Errorf("%d tasks began on %s, want 2 at least", n, node)
+			}
+		}
+		large.let(t)
+		large.finish(t, r)
 	})
 	t.Run("two points at once", func(t *testing.T) { small.finish(t, small.sweep(t, "--cpus", "2", "--shards", "3")) })
 	t.Run("node", func(t *testing.T) { testLostNode(t, small, nodes) })
