@@ -32,7 +32,7 @@ func (p *Plan) FindInputs() error {
 	var errs []error
 	for _, word := range slices.Compact(words) {
 		paths := pathsIn(word)
-		expanded, err := spec.Expand(word, func(path string) (io.ReadCloser, error) { return os.Open(path) })
+		expanded, err := spec.Expand(word, openRegular)
 		if err == nil && expanded != word {
 			paths = append(paths, pathsIn(expanded)...)
 		}
@@ -48,6 +48,15 @@ func (p *Plan) FindInputs() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// openRegular opens a file that can be read again. What a pipe holds is for the command
+// alone.
+func openRegular(path string) (io.ReadCloser, error) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: no regular file", path)
+	}
+	return os.Open(path)
 }
 
 // pathLead is what stands before a path in a word; specs may have spaces about their =.

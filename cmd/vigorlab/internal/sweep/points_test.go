@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -385,14 +386,16 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestFindInputs: a table is an input by its path, and behind the file of a spec.
+// TestFindInputs: a table is an input by its path, and behind the file of a spec. A pipe,
+// which gives what it holds once, is left to the command.
 func TestFindInputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{"a.csv": "a", "b.csv": "b", "spec.txt": "table: path = b.csv\n"} {
 		must(t, os.WriteFile(name, []byte(content), 0o666))
 	}
-	p := mustPlan(t, "command = \"simulate\"\ngrid.population = [\"table:path=a.csv\", \"@spec.txt\", \"@none.txt\"]")
-	must(t, p.FindInputs())
+	p := mustPlan(t, "command = \"simulate\"\ngrid.population = [\"table:path=a.csv\", \"@spec.txt\", \"@none.txt\", \"@pipe\"]")
+	must(t, exec.Command("mkfifo", "pipe").Run())
+	must(t, p.FindInputs()) // it would wait for ever
 	var got []string
 	for _, in := range p.Inputs {
 		got = append(got, in.Path)
