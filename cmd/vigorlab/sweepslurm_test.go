@@ -583,7 +583,7 @@ func TestDefaultShards(t *testing.T) {
 	} {
 		e := &sweep.Estimate{}
 		for _, s := range c.seconds {
-			e.Samples = append(e.Samples, sweep.Sample{Seconds: s})
+			e.Samples = append(e.Samples, sweep.Sample{Share: 1, Seconds: s})
 		}
 		if got := shardsOf(e, c.points); got != c.want {
 			t.Errorf("%d points, timed to take %v s, make %d tasks, want %d", c.points, c.seconds, got, c.want)
