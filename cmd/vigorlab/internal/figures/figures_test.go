@@ -234,7 +234,7 @@ func TestSchema(t *testing.T) {
 		"gradient-norm": "bound cases{high low x y} unit",
 		"group-sizes":   "strategies{label shares{share size}}",
 		"heat":          "about beside columns figure number panels{cells{high low missing value} head} rows x y",
-		"lines":         "beside log_x log_y name number panels{head lines{label points{high low x y}}} reference x y",
+		"lines":         "apart beside log_x log_y name number panels{head lines{label points{high low x y}}} reference x y",
 		"plan":          "cost front{high low x y} gain law recorded rollouts schedules{high label low x y}",
 		"ranks":         "objective populations strategies{group label ranks{high low}}",
 		"screening":     "errors{closed_form label mean_field monte_carlo{high low x y} truncated}",
