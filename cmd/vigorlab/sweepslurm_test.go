@@ -43,6 +43,15 @@ func TestSweepOnSlurm(t *testing.T) {
 		large.let(t)
 		large.finish(t, r)
 	})
+	t.Run("shards by default", func(t *testing.T) {
+		quick := *small
+		quick.byDefault = true
+		r := quick.sweep(t)
+		quick.finish(t, r)
+		if n := manifests(r.out); n != 1 || !strings.Contains(r.stderr.String(), "8 points in 1 task") {
+			t.Errorf("%d shards, and it says %q; want that points of less than a second are one task", n, r.stderr)
+		}
+	})
 	t.Run("two points at once", func(t *testing.T) { small.finish(t, small.sweep(t, "--cpus", "2", "--shards", "3")) })
 	t.Run("node", func(t *testing.T) { testLostNode(t, small, nodes) })
 	t.Run("killed, and another controller", func(t *testing.T) { testKilledSweep(t, small, nodes) })
@@ -59,6 +68,7 @@ type grid struct {
 	folder, file string
 	points       int
 	local        string // its directory
+	byDefault    bool   // shards are of many points, by what these cost, and not of one
 
 	// Tasks of a cluster note that they begin, and wait while the file wait is there.
 	begun, wait string
@@ -206,7 +216,10 @@ var misleading = []string{
 func (g *grid) command(t *testing.T, out string, more ...string) *slurmRun {
 	t.Helper()
 	hearInterrupts()
-	args := append([]string{"sweep", g.file, "--engine", engineSlurm, "--out", out, "--shards", fmt.Sprint(g.points)}, more...)
+	args := append([]string{"sweep", g.file, "--engine", engineSlurm, "--out", out}, more...)
+	if !g.byDefault {
+		args = slices.Insert(args, 2, "--shards", fmt.Sprint(g.points))
+	}
 	r := &slurmRun{cmd: exec.Command("vigorlab", args...), out: out, stderr: new(spoken), ended: make(chan error, 1)}
 	r.cmd.Env = append(os.Environ(), misleading...)
 	t.Cleanup(func() {
