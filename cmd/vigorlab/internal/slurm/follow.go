@@ -44,6 +44,10 @@ const (
 	// where nothing happens, since thousands may ask one controller.
 	shortest = time.Second
 	longest  = 15 * time.Second
+	// settling is how long a task that is held back is left alone. Nodes tell whether they
+	// were told to end a task before it was begun by seconds: one begun again in the
+	// second of its end does not start ("Job credential revoked").
+	settling = 2 * time.Second
 	// lag is how long a network's file system may show a node's files late.
 	lag = time.Minute
 )
@@ -51,10 +55,11 @@ const (
 // A task is what is known of one.
 type task struct {
 	number int
-	job    int    // the array that it is of, 0 before it is submitted
-	begun  int    // how often it was begun again
-	entry  entry  // what squeue last said of it
-	end    string // how it ended, "" before
+	job    int       // the array that it is of, 0 before it is submitted
+	begun  int       // how often it was begun again
+	since  time.Time // when it was first seen held back, zero where it is not
+	entry  entry     // what squeue last said of it
+	end    string    // how it ended, "" before
 }
 
 // A follower takes tasks from submission to end.
@@ -190,7 +195,12 @@ func (f *follower) judge(ctx context.Context, t *task, e entry, there bool) {
 		f.lose(t)
 	case e.ended():
 		t.end = e.state
-	case e.reason == heldBack || e.reason == held:
+	case e.reason != heldBack && e.reason != held:
+		t.since = time.Time{}
+	case t.since.IsZero():
+		t.since = time.Now()
+	case time.Since(t.since) >= settling:
+		t.since = time.Time{}
 		f.release(ctx, t)
 	}
 }

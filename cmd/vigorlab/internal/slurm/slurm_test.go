@@ -451,6 +451,32 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestSettles: a task that is held back is not begun again at once, where its node would
+// take it for the one that it was told to end.
+func TestSettles(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // no scontrol
+	f, k := &follower{}, &task{number: 1, job: 5}
+	sees := func(reason string) int {
+		f.judge(context.Background(), k, entry{job: 5, index: 1, state: "PENDING", reason: reason}, true)
+		return k.begun
+	}
+	for range 2 {
+		if sees(heldBack) != 0 {
+			t.Error("it is begun again at once")
+		}
+	}
+	k.since = k.since.Add(-settling)
+	if sees("Priority") != 0 || sees(heldBack) != 0 {
+		t.Error("it is begun again at once where it was held back before")
+	}
+	k.since = k.since.Add(-settling)
+	for range 2 {
+		if n := sees(heldBack); n != 1 {
+			t.Errorf("it is begun again %d times, want once", n)
+		}
+	}
+}
+
 // TestLate: what a task has left may be seen some time after its end, as on the file
 // system of a network; nobody waits for what a task that failed has not left.
 func TestLate(t *testing.T) {
