@@ -210,8 +210,8 @@ func (f *sweepFlags) calibratedShards(ctx context.Context, a *app, plan *sweep.P
 	n := shardsOf(e, len(plan.Points))
 	if !f.quiet {
 		cost := "unknown cost"
-		if mean, _, _, _, ok := e.Seconds(); ok {
-			cost = fmt.Sprintf("about %s, from timing %s", spell(mean*float64(len(plan.Points))/float64(n)), several(len(e.Samples), "point"))
+		if about, _, _, _, ok := e.Cost(len(plan.Points), n); ok {
+			cost = fmt.Sprintf("about %s, from timing %s", spell(about/float64(n)), several(len(e.Samples), "point"))
 		}
 		fmt.Fprintf(a.stderr, "vigorlab: %s in %s of %s; --shards chooses another number\n", several(len(plan.Points), "point"), several(n, "task"), cost)
 	}

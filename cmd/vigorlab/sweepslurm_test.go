@@ -34,7 +34,7 @@ func TestSweepOnSlurm(t *testing.T) {
 		large := newGrid(t, "{from = 0.2, to = 0.7, step = 0.1}", 24)
 		large.hold(t)
 		r := large.sweep(t)
-		until(t, "six tasks", func() bool { return large.begins("") >= allPlaces })
+		cluster.Until(t, "six tasks", func() bool { return large.begins("") >= allPlaces })
 		for _, node := range []string{cluster.N1, cluster.N2, cluster.N3} {
 			if n := large.begins(" " + node); n < 2 {
 				t.Errorf("%d tasks began on %s, want 2 at least", n, node)
@@ -269,16 +269,6 @@ func (g *grid) same(t *testing.T, out string) {
 	}
 }
 
-// until waits for a condition.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no sign of %s in %v", what, patience)
-		}
-	}
-}
-
 // allPlaces is how many tasks the cluster runs at once.
 const allPlaces = 6
 
@@ -287,11 +277,11 @@ const allPlaces = 6
 func testLostNode(t *testing.T, g *grid, nodes *cluster.Cluster) {
 	g.hold(t)
 	r := g.onTerminal(t, filepath.Join(t.TempDir(), "out"))
-	until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
-	until(t, "progress", func() bool { return strings.Contains(r.stderr.String(), "shards, 6 tasks run, 2 wait") })
+	cluster.Until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
+	cluster.Until(t, "progress", func() bool { return strings.Contains(r.stderr.String(), "shards, 6 tasks run, 2 wait") })
 	nodes.Kill(t, cluster.N2)
 	g.let(t)
-	until(t, "tasks that are begun again", func() bool { return strings.Contains(r.stderr.String(), "and is begun again") })
+	cluster.Until(t, "tasks that are begun again", func() bool { return strings.Contains(r.stderr.String(), "and is begun again") })
 	nodes.Begin(t, cluster.N2)
 	g.finish(t, r)
 	if !strings.Contains(r.stderr.String(), "\rvigorlab: slurm: task ") {
@@ -307,7 +297,7 @@ func testLostNode(t *testing.T, g *grid, nodes *cluster.Cluster) {
 func testKilledSweep(t *testing.T, g *grid, nodes *cluster.Cluster) {
 	g.hold(t)
 	r := g.sweep(t)
-	until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
+	cluster.Until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -315,10 +305,10 @@ func testKilledSweep(t *testing.T, g *grid, nodes *cluster.Cluster) {
 	nodes.Stop(t, cluster.Controller)
 	nodes.Begin(t, cluster.Controller)
 	again := g.sweepInto(t, r.out)
-	until(t, "a word on tasks that run", func() bool { return strings.Contains(again.stderr.String(), "8 of 8 tasks wait or run already") })
+	cluster.Until(t, "a word on tasks that run", func() bool { return strings.Contains(again.stderr.String(), "8 of 8 tasks wait or run already") })
 	nodes.Stop(t, cluster.Controller)
 	g.let(t)
-	until(t, "shards without a controller", func() bool { return manifests(r.out) == allPlaces })
+	cluster.Until(t, "shards without a controller", func() bool { return manifests(r.out) == allPlaces })
 	nodes.Begin(t, cluster.Controller)
 	g.finish(t, again)
 	if n := g.begins(""); n != g.points {
@@ -331,7 +321,7 @@ func testKilledSweep(t *testing.T, g *grid, nodes *cluster.Cluster) {
 func testKilledTask(t *testing.T, g *grid) {
 	g.hold(t)
 	r := g.sweep(t)
-	until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
+	cluster.Until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
 	killTask(t, 3)
 	g.let(t)
 	r.fails(t, "shard 0003 ended as FAILED, by signal 9")
@@ -383,7 +373,7 @@ func newDisk(t *testing.T) string {
 func testFullDisk(t *testing.T, g *grid, disk string) {
 	g.hold(t)
 	r := g.sweepInto(t, filepath.Join(disk, "out"))
-	until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
+	cluster.Until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
 	ballast := filepath.Join(disk, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o666); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("%v, want a full disk", err)
@@ -404,15 +394,15 @@ func testFullDisk(t *testing.T, g *grid, disk string) {
 func testInterrupts(t *testing.T, g *grid) {
 	g.hold(t)
 	r := g.sweep(t)
-	until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
+	cluster.Until(t, "six tasks", func() bool { return g.begins("") == allPlaces })
 	interruptRun(t, r, "tasks go on on the cluster")
 	if n := queued(t); n != g.points {
 		t.Errorf("%d tasks wait or run, want %d", n, g.points)
 	}
 	again := g.sweepInto(t, r.out, "--cancel-on-interrupt")
-	until(t, "a word on tasks that run", func() bool { return strings.Contains(again.stderr.String(), "8 of 8 tasks wait or run already") })
+	cluster.Until(t, "a word on tasks that run", func() bool { return strings.Contains(again.stderr.String(), "8 of 8 tasks wait or run already") })
 	interruptRun(t, again, "give the same command again to go on")
-	until(t, "the end of all tasks", func() bool { return queued(t) == 0 })
+	cluster.Until(t, "the end of all tasks", func() bool { return queued(t) == 0 })
 	g.let(t)
 	g.finish(t, g.sweepInto(t, r.out))
 }
@@ -498,7 +488,7 @@ func testByHand(t *testing.T, g *grid) {
 	if !submitted {
 		t.Fatalf("no sbatch in\n%s", printed)
 	}
-	until(t, "all shards", func() bool { return manifests(out) == g.points })
+	cluster.Until(t, "all shards", func() bool { return manifests(out) == g.points })
 	command(t, "sweep", "merge", out)
 	g.same(t, out)
 }

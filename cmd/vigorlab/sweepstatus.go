@@ -201,23 +201,24 @@ func (f *sweepFlags) merge(a *app) error {
 	if err != nil {
 		return err
 	}
-	merged := r.Status == rundir.Complete
-	if merged {
-		if merged, err = isMerged(f.out, s); err == nil && !merged { // changed by hand
-			err = rundir.Reopen(f.out)
-		}
+	if r.Status == rundir.Complete {
+		same, err := isMerged(f.out, s)
 		if err != nil {
+			return err
+		}
+		if same {
+			return f.print(a, s, r.Reproduce)
+		}
+		if err := rundir.Reopen(f.out); err != nil { // changed by hand
 			return err
 		}
 	}
-	if !merged {
-		d, _, err := rundir.Resume(f.out, *r, false)
-		if err != nil {
-			return err
-		}
-		if err := d.End(mergeInto(d, s)); err != nil {
-			return err
-		}
+	d, _, err := rundir.Resume(f.out, *r, false)
+	if err != nil {
+		return err
+	}
+	if err := d.End(mergeInto(d, s)); err != nil {
+		return err
 	}
 	return f.print(a, s, r.Reproduce)
 }

@@ -126,17 +126,27 @@ func (c *Cluster) do(t *testing.T, verb string, part ...string) {
 func (c *Cluster) ends(t *testing.T) {
 	t.Helper()
 	left := c.processes()
-	for late := time.Now().Add(patience); len(left) > 0; left = c.processes() {
+	for late := time.Now().Add(Patience); len(left) > 0; left = c.processes() {
 		if time.Now().After(late) {
-			t.Errorf("%v after the cluster's end there still are\n%s", patience, strings.Join(left, "\n"))
+			t.Errorf("%v after the cluster's end there still are\n%s", Patience, strings.Join(left, "\n"))
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// patience is how long a test waits for what must come: the machine may be busy.
-const patience = 5 * time.Minute
+// Patience is how long a test waits for what must come: the machine may be busy.
+const Patience = 5 * time.Minute
+
+// Until waits for a condition, and ends the test where it does not come.
+func Until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for late := time.Now().Add(Patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("no sign of %s in %v", what, Patience)
+		}
+	}
+}
 
 // processes returns the command lines of the cluster's processes.
 func (c *Cluster) processes() []string {

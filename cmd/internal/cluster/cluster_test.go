@@ -17,13 +17,13 @@ import (
 // number waits for the file that has the number of a process, and returns that.
 func (c *Cluster) number(t *testing.T, name string) int {
 	t.Helper()
-	for late := time.Now().Add(patience); time.Now().Before(late); time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(Patience); time.Now().Before(late); time.Sleep(time.Millisecond) {
 		content, _ := os.ReadFile(filepath.Join(c.dir, "pid", name)) // none yet
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil {
 			return pid
 		}
 	}
-	t.Fatalf("no process %s in %v", name, patience)
+	t.Fatalf("no process %s in %v", name, Patience)
 	return 0
 }
 

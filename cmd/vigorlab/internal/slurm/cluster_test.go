@@ -19,9 +19,6 @@ import (
 	"vigorlab/cmd/internal/cluster"
 )
 
-// deadline is how long a test waits for anything: the machine may be busy.
-const deadline = 5 * time.Minute
-
 // TestCluster runs jobs on a real cluster of three nodes. Nothing in it is random: what
 // happens when depends on the machine, and every step waits for the one before.
 func TestCluster(t *testing.T) {
@@ -128,19 +125,9 @@ func end(t *testing.T, ended <-chan error) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(deadline):
+	case <-time.After(cluster.Patience):
 		t.Fatal("the job does not end")
 		return nil
-	}
-}
-
-// until waits for a condition.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for late := time.Now().Add(deadline); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("%s: not after %v", what, deadline)
-		}
 	}
 }
 
@@ -229,13 +216,13 @@ func testAttach(t *testing.T) {
 	r := newTrial(t, waits)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := r.start(ctx, upTo(1, 3))
-	until(t, "three tasks", func() bool { return r.begun(1)+r.begun(2)+r.begun(3) == 3 })
+	cluster.Until(t, "three tasks", func() bool { return r.begun(1)+r.begun(2)+r.begun(3) == 3 })
 	cancel()
 	if err := end(t, ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it is cancelled", err)
 	}
 	ended = r.start(context.Background(), upTo(1, 4))
-	until(t, "the fourth task", func() bool { return r.begun(4) == 1 })
+	cluster.Until(t, "the fourth task", func() bool { return r.begun(4) == 1 })
 	r.let(t)
 	if err := end(t, ended); err != nil {
 		t.Error(err)
@@ -256,10 +243,10 @@ func testNode(t *testing.T) {
 	r := newTrial(t, `: >"node.$1.$SLURMD_NODENAME"; `+waits)
 	tasks := upTo(1, 6) // all places of the cluster
 	ended := r.start(context.Background(), tasks)
-	until(t, "six tasks", func() bool { nodes, _ := filepath.Glob(filepath.Join(r.folder, "node.*")); return len(nodes) == 6 })
+	cluster.Until(t, "six tasks", func() bool { nodes, _ := filepath.Glob(filepath.Join(r.folder, "node.*")); return len(nodes) == 6 })
 	scontrol(t, "update", "NodeName=n2", "State=DOWN", "Reason=test")
-	until(t, "the lost tasks", func() bool { return r.said("is begun again") })
-	until(t, "the node's return", func() bool {
+	cluster.Until(t, "the lost tasks", func() bool { return r.said("is begun again") })
+	cluster.Until(t, "the node's return", func() bool {
 		_ = exec.Command("scontrol", "update", "NodeName=n2", "State=RESUME").Run() // refused where it is back by itself
 		said, _ := exec.Command("sinfo", "--noheader", "--nodes=n2", "--format=%T").Output()
 		return !strings.HasPrefix(string(said), "down")
@@ -281,13 +268,13 @@ func testNode(t *testing.T) {
 func testRequeue(t *testing.T) {
 	r := newTrial(t, waits)
 	ended := r.start(context.Background(), []int{1})
-	until(t, "the task", func() bool { return r.begun(1) == 1 })
+	cluster.Until(t, "the task", func() bool { return r.begun(1) == 1 })
 	id, err := exec.Command("squeue", "--noheader", "--array", "--name="+r.name(0), "--format=%i").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	scontrol(t, "requeue", strings.TrimSpace(string(id)))
-	until(t, "its second time", func() bool { return r.begun(1) == 2 })
+	cluster.Until(t, "its second time", func() bool { return r.begun(1) == 2 })
 	r.let(t)
 	if err := end(t, ended); err != nil || !r.said("task 1 lost its node, or its place to another job, and is begun again") {
 		t.Errorf("%v; it says %q", err, r.notices)
@@ -307,7 +294,7 @@ func testController(t *testing.T, nodes *cluster.Cluster) {
 	r := newTrial(t, waits)
 	tasks := upTo(1, 8)
 	ended := r.start(context.Background(), tasks)
-	until(t, "six tasks", func() bool {
+	cluster.Until(t, "six tasks", func() bool {
 		n := 0
 		for _, task := range tasks {
 			n += min(1, r.begun(task))
@@ -316,7 +303,7 @@ func testController(t *testing.T, nodes *cluster.Cluster) {
 	})
 	nodes.Stop(t, cluster.Controller)
 	r.let(t)
-	until(t, "tasks that end without it", func() bool { return r.done(1) })
+	cluster.Until(t, "tasks that end without it", func() bool { return r.done(1) })
 	nodes.Begin(t, cluster.Controller)
 	if err := end(t, ended); err != nil {
 		t.Error(err)
@@ -333,7 +320,7 @@ func testCancel(t *testing.T) {
 	r := newTrial(t, waits)
 	tasks := upTo(1, 25)
 	ended := r.start(context.Background(), tasks)
-	until(t, "two arrays", func() bool { p := r.progress(); return p.Waiting+p.Running == len(tasks) && r.begun(1) == 1 })
+	cluster.Until(t, "two arrays", func() bool { p := r.progress(); return p.Waiting+p.Running == len(tasks) && r.begun(1) == 1 })
 	if err := r.Cancel(context.Background(), tasks); err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +354,7 @@ func testWaiting(t *testing.T) {
 	r := newTrial(t, ": >done.$1")
 	r.CPUs = 64
 	ended := r.start(context.Background(), []int{1})
-	until(t, "a word on why it waits", func() bool { return r.said("task 1 waits for PartitionConfig") })
+	cluster.Until(t, "a word on why it waits", func() bool { return r.said("task 1 waits for PartitionConfig") })
 	if err := r.Cancel(context.Background(), []int{1}); err != nil {
 		t.Error(err)
 	}

@@ -69,7 +69,7 @@ type follower struct {
 	size  int // of arrays
 	tasks []*task
 	pace  time.Duration // the shortest pause between two looks
-	told  []string      // what the user hears once: reasons to wait
+	told  []string      // what the user has heard, and hears once: reasons to wait, texts of tell
 	later time.Time     // no task is submitted before, since there are too many
 }
 

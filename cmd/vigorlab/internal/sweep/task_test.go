@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// scripted returns a sweep of one shard whose points are scripts of a shell, which find
-// their folder in $dir.
+// scripted returns a sweep of one shard whose points are scripts of a shell, run in a
+// folder of their own.
 func scripted(t *testing.T, scripts ...string) *Sweep {
 	t.Helper()
 	var batch []string
